@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { Admission, openApiKeys } from "../api/kit/api-keys.ts";
+import type { AskPath } from "../api/kit/ask.ts";
 import { findClient } from "../api/kit/client-address.ts";
 import { addAssets, buildDocument, docsRoutes } from "../api/kit/docs.ts";
-import type { GateContext } from "../api/kit/endpoint.ts";
-import { mount } from "../api/kit/endpoint.ts";
+import { callEndpoint, type GateContext, mount } from "../api/kit/endpoint.ts";
 import { errorResponse, notFound } from "../api/kit/errors.ts";
 import { mcpRoutes } from "../api/mcp/routes.ts";
 import { type MetadataSources, metadataRoutes } from "../api/metadata/routes.ts";
@@ -17,6 +17,7 @@ import { statsRoutes } from "../api/pages/stats-page.ts";
 import { type StatusSources, statusRoutes } from "../api/pages/status-page.ts";
 import { unknownPath } from "../api/v1/contract.ts";
 import { chartFiles, graphiqlFiles } from "../http/assets.ts";
+import { HttpError } from "../http/error.ts";
 import { forClient } from "../http/turn.ts";
 import type { Log } from "../log/json-log.ts";
 import { type ApiContext, endpoints } from "./endpoints.ts";
@@ -57,7 +58,7 @@ function faultPage(
   return sendPage(c, { frame, title: `${title} · nsindex`, read, log }, { status });
 }
 
-function addPages(app: Hono, sources: AppPages, own: Frame, root: number | undefined): void {
+function addPages(app: Hono, sources: AppPages & { ask: Ask }, own: Frame, root: number | undefined): void {
   const fileOf = (name: string) => fileURLToPath(new URL(`../api/pages/assets/${name}`, import.meta.url));
   const names = ["page.css", "page.js", "stats.js"];
   const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
@@ -66,32 +67,47 @@ function addPages(app: Hono, sources: AppPages, own: Frame, root: number | undef
   const chains = [...new Set([...(root === undefined ? [] : [root]), ...indexed])];
   const { explorers = {}, metadata } = sources;
   const frame = { ...own, chains, explorers, metadata };
-  const ask = askOf(app);
-  app.route("/", statusRoutes({ ...sources, ask }, frame));
-  app.route("/", nameRoutes({ ...sources, ask }, frame));
-  app.route("/", statsRoutes({ ...sources, ask }, frame));
+  app.route("/", statusRoutes(sources, frame));
+  app.route("/", nameRoutes(sources, frame));
+  app.route("/", statsRoutes(sources, frame));
 }
 
-// Requests a path of the app itself, for the client of the request `c`; without one the service itself asks, and needs no key.
+type Admit = (c: Context, path: string) => Partial<Admission>;
+
+// Calls endpoints for the client of the request `c`; without one the service itself asks, and needs no key.
+const callerOf =
+  ({ context, log }: Pick<AppSources, "context" | "log">, admit: Admit): Ask =>
+  async (request, c) => {
+    const {
+      client = "unknown",
+      refusal,
+      headers = {},
+      renew = () => true,
+    } = c === undefined ? {} : admit(c, request.endpoint.path);
+    if (refusal !== undefined) throw new HttpError(refusal.status, refusal.message, { headers });
+    const signal = c?.req.raw.signal ?? null;
+    return forClient(client, () => callEndpoint(request, context, { signal, client, renew, log }));
+  };
+
+// Requests a path of the app itself, for the client of the request `c`.
 const askOf =
-  (app: Hono): Ask =>
+  (app: Hono): AskPath =>
   async (path, c, body) => {
-    const { incoming } = (c?.env ?? {}) as { incoming?: { socket?: unknown } };
+    const { incoming } = (c.env ?? {}) as { incoming?: { socket?: unknown } };
     const headers = new Headers();
     for (const name of ["x-forwarded-for", "forwarded", "authorization", "x-api-key"]) {
-      const value = c?.req.header(name);
+      const value = c.req.header(name);
       if (value !== undefined) headers.set(name, value);
     }
     if (body !== undefined) headers.set("content-type", "application/json");
     const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     const response = await app.request(
       path,
-      { ...sent, headers, signal: c?.req.raw.signal ?? null },
+      { ...sent, headers, signal: c.req.raw.signal },
       // The client's address, without the body of its own request.
-      { incoming: incoming && { socket: incoming.socket }, isOwn: c === undefined },
+      { incoming: incoming && { socket: incoming.socket } },
     );
-    const isBusy = response.headers.has("retry-after");
-    return { status: response.status, body: await response.json(), isBusy };
+    return { status: response.status, body: await response.json() };
   };
 
 // ponder: its adapter builds a whole Request once a handler asks for the body or the signal. That takes longer than a small statement.
@@ -143,20 +159,20 @@ export function createApi(sources: AppSources): Hono {
   const headers = Object.entries({ ...commonHeaders(version), "access-control-allow-origin": "*" });
   const frame = pages && createFrame(version, subgraph !== undefined);
   const app = new Hono();
+  const admit: Admit = (c, path) => {
+    const address = findClient(c, trustedProxies ?? 0);
+    return keys?.admit({ path, secret: secretOf(c), address }) ?? { client: address };
+  };
 
   app.use(async (c: Context, next) => {
-    const address = findClient(c, trustedProxies ?? 0);
-    const { isOwn = false } = (c.env ?? {}) as { isOwn?: boolean };
-    const admission = isOwn ? undefined : keys?.admit({ path: c.req.path, secret: secretOf(c), address });
-    const { client = address, refusal } = admission ?? {};
+    const { client = "", refusal, renew, headers: ofClient = {} } = admit(c, c.req.path);
     c.set("client", client);
-    c.set("renew", admission?.renew);
+    c.set("renew", renew);
     avoidRequestClone(c);
     // ponder: its CORS middleware has begun a response. Hono would copy each of ours into it, its body as a stream.
     c.res = undefined;
     c.finalized = false;
-    for (const [name, value] of [...headers, ...Object.entries(admission?.headers ?? {})])
-      c.header(name, value);
+    for (const [name, value] of [...headers, ...Object.entries(ofClient)]) c.header(name, value);
     if (refusal !== undefined && frame && wantsPage(c))
       return faultPage(c, refusal.status, { frame, log, message: refusal.message });
     if (refusal !== undefined) return c.json(refusalBody(c.req.path, refusal), refusal.status);
@@ -164,7 +180,8 @@ export function createApi(sources: AppSources): Hono {
     return undefined;
   });
   app.onError((error, c) => errorResponse(error, c, log));
-  if (pages && frame) addPages(app, pages, frame, context.lookup.namespaces[0]?.chainId);
+  const ask = callerOf(sources, admit);
+  if (pages && frame) addPages(app, { ...pages, ask }, frame, context.lookup.namespaces[0]?.chainId);
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   app.route("/", docsRoutes(buildDocument(version, endpoints), frame && createSurround(frame)));
   if (subgraph) app.route("/subgraph", subgraph);

@@ -5,7 +5,7 @@ import { nameSales, nameTokens } from "../api/ensnode/name-tokens.ts";
 import { permissions } from "../api/ensnode/permissions.ts";
 import { registrarActions } from "../api/ensnode/registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "../api/ensnode/resolve.ts";
-import type { Endpoint } from "../api/kit/endpoint.ts";
+import type { ContextOf, Endpoint } from "../api/kit/endpoint.ts";
 import { addressCalendar, addressNames, addressPrimaryName } from "../api/v1/addresses.ts";
 import { eventStream } from "../api/v1/events-stream.ts";
 import { addressHistory, blockHistory, events, nameHistory } from "../api/v1/history.ts";
@@ -54,12 +54,6 @@ const list = [
 
 /** The context of all endpoints together. */
 export type ApiContext = ContextOf<(typeof list)[number]>;
-
-type ContextOf<E> = (E extends Endpoint<infer C> ? (context: C) => void : never) extends (
-  context: infer All,
-) => void
-  ? All
-  : never;
 
 /** Every REST endpoint that the app serves, in the order of the OpenAPI document and `/docs`. */
 export const endpoints: readonly Endpoint<ApiContext>[] = list;

@@ -237,7 +237,7 @@ export const registrarActions = [
     description: "Actions on direct subnames of the name with this node: that of eth, base.eth or linea.eth.",
     handle: (call, context: RegistrarActionsContext) => respond(context, call, call.params.parentNode),
   }),
-];
+] as const;
 
 type ActionsCall = { query: ActionsQuery; current: CurrentStatus; request: { url: string; raw: Request } };
 

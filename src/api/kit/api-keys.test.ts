@@ -128,10 +128,11 @@ test("a browser that is refused gets a page", async () => {
   expect((await visit("/v1/status")).text).toMatch(/^\{"error"/);
 });
 
-test("what the service itself asks for needs no key", async () => {
-  const { app } = open({ keys: [] });
-  const statusOf = async (env?: object) => (await app.request("/subgraph", { method: "POST" }, env)).status;
-  expect([await statusOf(), await statusOf({ isOwn: true })]).toEqual([401, 200]);
+test("what a page reads counts as its client's requests", async () => {
+  const { app } = open({ keys: [], anonymous: { budget: 1 } });
+  const response = await app.request("/name/a.eth", { headers: { accept: "text/html" } });
+  expect(response.status).toBe(429);
+  expect(await response.text()).toContain("The budget of 1 units a minute is spent.");
 });
 
 test("the file is read again when it changes, and keys stay while it has faults", async () => {

@@ -95,7 +95,7 @@ function createBudgets({ registry, clock = Date.now }: Pick<ApiKeyOptions, "regi
     const message = `The budget of ${budget} units a minute is spent. Try again in ${seconds} seconds.`;
     return {
       client,
-      headers: { ...headers, "Retry-After": `${seconds}` },
+      headers: { ...headers, "retry-after": `${seconds}` },
       refusal: { status: 429, message },
     };
   }

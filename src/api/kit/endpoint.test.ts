@@ -5,7 +5,7 @@ import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
 import { HttpError } from "../../http/error.ts";
 import { BusyError, lockedUp } from "../../read/sql/client.ts";
-import { endpoint, type GateContext, mount } from "./endpoint.ts";
+import { callEndpoint, endpoint, type GateContext, linkOf, mount, requestTo } from "./endpoint.ts";
 import { envelope, errorResponse } from "./errors.ts";
 import { minBlockParameter } from "./position.ts";
 
@@ -70,6 +70,33 @@ const context = {
   } as GateContext["status"],
   names: ["subgraph", "basenames"],
 };
+
+describe("a call in this process", () => {
+  const logged: string[] = [];
+  const log = (_: string, message: string) => void logged.push(message);
+  const options = { signal: null, client: "", renew: () => true, log };
+
+  test("is what the same request over HTTP is", async () => {
+    const request = requestTo(echo, { id: "7" }, { a: "x y,z:?&/" });
+    expect(linkOf(request)).toBe("/echo/7?a=x%20y,z:%3F%26%2F");
+    const { body } = await open(echo).ask(linkOf(request));
+    expect(await callEndpoint(request, context, options)).toEqual(body);
+  });
+
+  test("ends as HTTP does: at the gate, by the schemas, by the handler", async () => {
+    const noPlugins = { ...context, plugins: [] };
+    const refused = callEndpoint(requestTo(gated, {}, {}), noPlugins, options);
+    await expect(refused).rejects.toMatchObject({ status: 503, code: "plugin" });
+    const invalid = callEndpoint(requestTo(echo, { id: "x" }, { a: "" }), context, options);
+    await expect(invalid).rejects.toMatchObject({ status: 400, message: "Invalid Input" });
+    const away = callEndpoint(requestTo(failing, { how: "refuse" }, {}), context, options);
+    await expect(away).rejects.toMatchObject({ status: 503, message: "Not now." });
+    expect(logged).toEqual([]);
+    const failed = callEndpoint(requestTo(failing, { how: "secret" }, {}), context, options);
+    await expect(failed).rejects.toEqual(new HttpError(500, "Internal Server Error"));
+    expect(logged).toEqual([expect.stringContaining("GET /failing/secret failed: Error: the password is")]);
+  });
+});
 
 describe("input", () => {
   test("reaches the handler as the schemas read it, without unknown parameters", async () => {

@@ -3,6 +3,7 @@ import type { Context, Hono, HonoRequest } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { z } from "zod/v4";
 import { jsonText } from "../../ens/parameters.ts";
+import { HttpError } from "../../http/error.ts";
 import { hasTag } from "../../http/etag.ts";
 import type { Operation } from "../../http/openapi.ts";
 import { yieldToEventLoop } from "../../http/turn.ts";
@@ -15,6 +16,7 @@ import type { StatusSource } from "../../status/status.ts";
 import { type CurrentStatus, isBackfilled, missingBlocks, type WantedBlock } from "../../status/types.ts";
 import { ofPast, untilNextBlock } from "./caching.ts";
 import {
+  callError,
   createPositionRefusal,
   createRefusal,
   type Envelope,
@@ -91,6 +93,16 @@ export type Endpoint<C> = EndpointParts<
   (call: never, context: C) => AnyReply | Promise<AnyReply>
 > & { method: Operation["method"]; envelope: Envelope; isCached: boolean; needs: Needs<C, Index> };
 
+/** The schemas of an endpoint, by which its callers in this process are typed. */
+type Schemas<P, Q, A> = { params: P; query: Q; answers: A };
+
+/** The context of an endpoint's handler, or of the handlers of several endpoints together. */
+export type ContextOf<E> = (E extends Endpoint<infer C> ? (context: C) => void : never) extends (
+  context: infer All,
+) => void
+  ? All
+  : never;
+
 /** Defines an endpoint. Adds the 400 for input that its schemas refuse and the 503 of the gate to its responses. */
 export function endpoint<
   C,
@@ -109,17 +121,18 @@ export function endpoint<
   > & {
     needs?: Needs<C, I>;
   },
-): Endpoint<C> {
+): Endpoint<C> & Schemas<P, Q, A> {
   const { method = "get", envelope = plainEnvelope, needs = {} } = parts;
   const { isCached = method === "get" && needs.index === "complete" } = parts;
   const invalid = { description: "Invalid parameters", schema: envelope.invalid.schema };
-  const answers: Answers = {
+  const refusals: Answers = {
     ...(parts.params || parts.query || parts.body ? { 400: invalid } : {}),
     ...(parts.query && "at" in parts.query.shape ? { 409: { ...noPosition, schema: envelope.schema } } : {}),
     ...(parts.needs ? { 503: { description: refused(needs), schema: envelope.schema } } : {}),
-    ...parts.answers,
   };
-  return { ...parts, method, envelope, needs, isCached, answers };
+  const answers = { ...refusals, ...parts.answers };
+  const { params, query } = parts as Schemas<P, Q, A>;
+  return { ...parts, params, query, method, envelope, needs, isCached, answers };
 }
 
 const noPosition = { description: "A position that the index does not have" };
@@ -147,16 +160,61 @@ export const bodyOfRest = {
 
 type PositionQuery = { at?: unknown; min_block?: WantedBlock[] };
 
-/** Adds an endpoint to the app: checks the gate, parses requests by the endpoint's schemas, sends its replies and errors. */
-export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
-  const { needs, envelope, answers, params, query } = endpoint;
+/** What an endpoint is asked. `readBody` reads the parsed body of an endpoint that has one. */
+type Asked = Pick<Call<undefined, undefined, undefined, Index>, "request" | "client" | "renew" | "keys"> & {
+  params: object;
+  query: object;
+  readBody?: (() => Promise<unknown>) | undefined;
+};
+
+/** A reply with the status that it was read by, and the time that it is of if that is the past. */
+type Answered = { reply: AnyReply; current: CurrentStatus | undefined; past?: number | undefined };
+
+// Checks the gate, parses the request by the endpoint's schemas and reads at the position that it asks for.
+async function answer<C>(
+  endpoint: Endpoint<C>,
+  context: C & GateContext,
+  { params, query, readBody, ...asked }: Asked,
+): Promise<Answered> {
+  const { needs, envelope } = endpoint;
   // The schemas of the endpoint parse the call, so it has their types.
   const handle = endpoint.handle as (call: object, context: C) => AnyReply | Promise<AnyReply>;
+  const known = needs.index === undefined ? undefined : context.status.current();
+  const refused = refusalOf(needs, context, known);
+  if (refused !== undefined) throw refused;
+  // The path is parsed before the query; each reports all of its issues.
+  const input = {
+    params: endpoint.params && parse(endpoint.params, params, envelope),
+    query: endpoint.query && parse(endpoint.query, query, envelope),
+  };
+  // Requests that read the index may arrive in bursts.
+  if (needs.index === "complete") await yieldToEventLoop();
+  const body = await readBody?.();
+  const { signal } = asked.request.raw;
+  const { at, min_block: min = [] } = (input.query ?? {}) as PositionQuery;
+  const reached = (status: CurrentStatus) =>
+    reachedStatus(min, { ...context, known: status, envelope }, signal);
+  const current = known && (await reached(known));
+  const call = { ...input, ...asked, body, current };
+  if (typeof at === "string" && current !== undefined) {
+    const read = async (one: object & { at: string }) =>
+      handle({ ...call, ...one, query: { ...(input.query as object), at: one.at } }, context);
+    return pinnedReply(read, { at, current, signal }, context);
+  }
+  const ask = needs.index === "complete" ? context.status.confirm : undefined;
+  // A reorganization may revert what a request asks for.
+  const confirm = ask && (async (status: CurrentStatus) => reached(await ask(status)));
+  return confirmedReply(async (one) => handle(one, context), call, confirm);
+}
+
+/** Adds an endpoint to the app: sends its replies and errors. */
+export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
+  const { envelope, answers } = endpoint;
   const json = endpoint.body && jsonText("The body must be JSON").pipe(endpoint.body);
 
   const respond = async (c: Context): Promise<Response> => {
     const keys = new Set<string>();
-    const response = await answer(c, keys);
+    const response = await send(c, keys);
     const ofKeys = [200, 304, 404].includes(response.status) ? Object.entries(keyHeaders(keys)) : [];
     for (const [name, value] of ofKeys) response.headers.set(name, value);
     // Caches keep also that a name is unknown.
@@ -171,44 +229,18 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
     const past = at === undefined ? undefined : ofPast(at, now());
     return past ?? untilNextBlock({ newest, chainIds: Object.keys(chains) }, now());
   };
-  const answer = async (c: Context, keys: Set<string>): Promise<Response> => {
+  const send = async (c: Context, keys: Set<string>): Promise<Response> => {
     try {
-      const known = needs.index === undefined ? undefined : context.status.current();
-      const refused = refusalOf(needs, context, known);
-      if (refused !== undefined) throw refused;
-      // The path is parsed before the query; each reports all of its issues.
-      const input = {
-        params: params && parse(params, c.req.param(), envelope),
-        query: query && parse(query, queryOf(c), envelope),
-      };
-      // Requests that read the index may arrive in bursts.
-      if (needs.index === "complete") await yieldToEventLoop();
-      const body = json && parse(json, await c.req.text(), envelope);
-      const { at, min_block: min = [] } = (input.query ?? {}) as PositionQuery;
-      const reached = (status: CurrentStatus) =>
-        reachedStatus(min, { ...context, known: status, envelope }, c.req.raw.signal);
-      const current = known && (await reached(known));
-      const client = String(c.get("client") ?? "");
-      const renew: () => boolean = c.get("renew") ?? (() => true);
-      const call = { ...input, body, current, request: c.req, client, renew, keys };
-      if (typeof at !== "string" || current === undefined) {
-        const ask = needs.index === "complete" ? context.status.confirm : undefined;
-        // A reorganization may revert what a request asks for.
-        const confirm = ask && (async (status: CurrentStatus) => reached(await ask(status)));
-        const { reply, current: read } = await confirmedReply(
-          async (one) => handle(one, context),
-          call,
-          confirm,
-        );
-        return toResponse(c, reply, answers, cachingOf(read));
-      }
-      const pinned = await pinnedReply(
-        async (one) =>
-          handle({ ...call, ...one, query: { ...(input.query as object), at: one.at } }, context),
-        { at, current, signal: c.req.raw.signal },
-        context,
-      );
-      return toResponse(c, pinned.reply, answers, cachingOf(pinned.current, pinned.past));
+      const { reply, current, past } = await answer(endpoint, context, {
+        params: c.req.param(),
+        query: queryOf(c),
+        readBody: json && (async () => parse(json, await c.req.text(), envelope)),
+        request: c.req,
+        client: String(c.get("client") ?? ""),
+        renew: c.get("renew") ?? (() => true),
+        keys,
+      });
+      return toResponse(c, reply, answers, cachingOf(current, past));
     } catch (error) {
       return errorResponse(error, c, log, envelope);
     }
@@ -218,12 +250,62 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   app.on(endpoint.method.toUpperCase(), path, respond);
 }
 
+type InputOf<S> = S extends z.ZodType ? z.input<S> : Readonly<Record<string, never>>;
+
+/** The body of an endpoint's reply with status 200. */
+export type BodyOf<E extends Endpoint<never>> = E["answers"] extends { 200: { schema: infer S } }
+  ? z.output<S>
+  : never;
+
+/** A request to an endpoint, for `callEndpoint` and as a link. */
+export type EndpointRequest<E extends Endpoint<never>> = { endpoint: E; params: object; query: object };
+
+/** Describes a request to an endpoint by texts, as its schemas take them from a URL. */
+export const requestTo = <E extends Endpoint<never>>(
+  endpoint: E,
+  params: InputOf<E["params"]>,
+  query: InputOf<E["query"]>,
+): EndpointRequest<E> => ({ endpoint, params, query });
+
+/** The path of a request over HTTP, with its query. */
+export function linkOf({ endpoint, params, query }: EndpointRequest<Endpoint<never>>): string {
+  // Commas and colons mean nothing in a path or query.
+  const textOf = (value: unknown) =>
+    encodeURIComponent(String(value).toWellFormed()).replaceAll("%2C", ",").replaceAll("%3A", ":");
+  const values = new Map(Object.entries(params));
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => textOf(values.get(name)));
+  const pairs = Object.entries(query).map(([name, value]) => `${name}=${textOf(value)}`);
+  return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
+}
+
+/**
+ * Calls an endpoint without HTTP. Returns the body of its reply. Throws an HttpError for another status than 200, with that of the response
+ * over HTTP; failures are logged and have no details.
+ */
+export async function callEndpoint<C, E extends Endpoint<C>>(
+  asked: EndpointRequest<E>,
+  context: C & GateContext,
+  { signal, client, renew, log }: Pick<Asked, "client" | "renew"> & { signal: AbortSignal | null; log: Log },
+): Promise<BodyOf<E>> {
+  const { endpoint, params, query } = asked;
+  const raw = new Request(`http://localhost${linkOf(asked)}`, { signal });
+  try {
+    const call = { params, query, request: { url: raw.url, raw }, client, renew, keys: new Set<string>() };
+    const { reply } = await answer(endpoint, context, call);
+    if (reply.status !== 200) throw new HttpError(reply.status, "The request is refused.");
+    if (!("body" in reply)) throw new Error("The reply is a text.");
+    return reply.body as BodyOf<E>;
+  } catch (error) {
+    throw callError(error, raw, log);
+  }
+}
+
 // Blocks that come while a handler reads: it reads again, so that all it sends is of the blocks of its status.
 async function confirmedReply<Call extends { current: CurrentStatus | undefined }>(
   handle: (call: Call) => Promise<AnyReply>,
   call: Call,
   confirm: StatusSource["confirm"] | undefined,
-): Promise<{ reply: AnyReply; current: CurrentStatus | undefined }> {
+): Promise<Answered> {
   let spent = 0;
   for (let { current } = call; ; ) {
     const begun = performance.now();
@@ -243,7 +325,7 @@ async function pinnedReply(
   handle: (call: { current: CurrentStatus; at: string }) => Promise<AnyReply>,
   { at, current, signal }: { at: string; current: CurrentStatus; signal: AbortSignal },
   { past, status }: Pick<GateContext, "past" | "status">,
-) {
+): Promise<Answered> {
   for (let known = current; ; ) {
     const found = await past?.(at, known, signal);
     if (found === undefined || "refusal" in found) throw createPositionRefusal(found?.refusal);
@@ -294,7 +376,7 @@ async function reachedStatus(
 
 // Shared by all REST endpoints.
 const timeoutMs = 30_000;
-const send = createSender({ timeoutMs, heldBytes: 134_217_728 });
+const sendParts = createSender({ timeoutMs, heldBytes: 134_217_728 });
 // From this length on, responses leave in slices, as fast as their clients read them.
 const longFrom = 262_144;
 
@@ -311,7 +393,7 @@ function toResponse(c: Context, reply: AnyReply, answers: Answers, caching: stri
   }
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   if (reply.status !== 200 || length < longFrom) return c.body(parts.join(""), reply.status, headers);
-  return send(c, parts, { headers, isPacked: false });
+  return sendParts(c, parts, { headers, isPacked: false });
 }
 
 function tagOf(parts: readonly string[]): string {

@@ -130,12 +130,26 @@ export function errorResponse(
   const known = httpErrorOf(error);
   if (known !== undefined) return c.json(body(known), known.status, known.headers);
   if (c.req.raw.signal.aborted) return c.body(null, 408); // The client has gone: nobody reads the response.
-  logFailure(log, c, error);
+  logFailure(log, c.req, error);
   return c.json(failure, 500);
 }
 
+/** The same for a call without HTTP, as an error. */
+export function callError(error: unknown, { method, url, signal }: Request, log: Log): HttpError {
+  const known = httpErrorOf(error);
+  if (known === undefined && !signal.aborted) logFailure(log, { method, path: new URL(url).pathname }, error);
+  return known ?? new HttpError(500, "Internal Server Error");
+}
+
+/** Whether a request may be made again soon. */
+export const mayRetry = ({ headers }: HttpError) => "retry-after" in headers;
+
 /** Logs an unexpected error that ended a request. */
-export function logFailure(log: Log, { req }: Context, error: unknown): void {
+export function logFailure(
+  log: Log,
+  { method, path }: { method: string; path: string },
+  error: unknown,
+): void {
   const reason = error instanceof Error ? error.stack : String(error);
-  log("error", escapeControls(`${req.method} ${req.path} failed: ${reason}`));
+  log("error", escapeControls(`${method} ${path} failed: ${reason}`));
 }

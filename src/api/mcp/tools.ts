@@ -3,9 +3,8 @@ import { type CallToolResult, ErrorCode, McpError, type Tool } from "@modelconte
 import { z } from "zod/v4";
 import { toJsonSchema } from "../../http/openapi.ts";
 import { ReadError, refuse } from "../../read/refusal.ts";
+import { type AskPath, memberOf } from "../kit/ask.ts";
 import type { Endpoint } from "../kit/endpoint.ts";
-import type { Ask } from "../pages/ask.ts";
-import { memberOf } from "../pages/layout.ts";
 import { addressNames, addressPrimaryName } from "../v1/addresses.ts";
 import { nameHistory } from "../v1/history.ts";
 import { lookup } from "../v1/lookup.ts";
@@ -13,10 +12,13 @@ import { deadlineNames, nameRecords, search, subnames } from "../v1/names.ts";
 import { figuresOverTime, stats } from "../v1/stats.ts";
 import { lookupStatus } from "../v1/status.ts";
 
+/** Requests a path for the client of a tool. */
+type ToolAsk = (path: string, body?: object) => ReturnType<AskPath>;
+
 type Arguments = Readonly<Record<string, unknown>>;
 
 /** A tool as clients list it, the route that it reads, and the request to it for given arguments, which throws a ReadError for bad ones. */
-type ReadTool = { listed: Tool; route: string; request: (given: Arguments) => Parameters<Ask> };
+type ReadTool = { listed: Tool; route: string; request: (given: Arguments) => Parameters<ToolAsk> };
 
 // In place of an endpoint's own: parameters of its path, or those of which `body` makes the body of the request.
 type ToolChanges = Partial<Pick<Endpoint<never>, "path" | "params" | "summary" | "description">> & {
@@ -47,7 +49,7 @@ function toolOf(name: string, endpoint: Endpoint<never>, changes: ToolChanges = 
       const { data, error } = params.safeParse(given);
       const [issue] = error?.issues ?? [];
       const checked = data ?? refuse("invalid_input", `${issue?.path.join(".")}: ${issue?.message}`);
-      return changes.body ? [route, undefined, changes.body(checked)] : [pathOf(route, checked, given)];
+      return changes.body ? [route, changes.body(checked)] : [pathOf(route, checked, given)];
     },
   };
 }
@@ -105,7 +107,7 @@ const maxCharacters = 100_000;
 const failed = (text: string): CallToolResult => ({ isError: true, content: [{ type: "text", text }] });
 
 /** Calls a tool by requests that `ask` makes. What `/v1` refuses is a result with `isError`; throws an McpError for an unknown tool. */
-export async function callTool(name: string, given: Arguments, ask: Ask): Promise<CallToolResult> {
+export async function callTool(name: string, given: Arguments, ask: ToolAsk): Promise<CallToolResult> {
   const tool = tools.find(({ listed }) => listed.name === name);
   if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool ${name.slice(0, 60)}`);
   const known = Object.keys(tool.listed.inputSchema.properties ?? {});

@@ -11,8 +11,7 @@ import { createChainReader } from "../../read/resolution/chain-reader.ts";
 import { createGatewayReader } from "../../read/resolution/gateway.ts";
 import { createLane } from "../../read/sql/client.ts";
 import type { ResolveContext } from "../ensnode/resolve.ts";
-import type { Ask } from "../pages/ask.ts";
-import { memberOf } from "../pages/layout.ts";
+import { type AskPath, memberOf } from "../kit/ask.ts";
 import { locate } from "./media.ts";
 import type { AskMedia, MediaRequest } from "./process.ts";
 import { chooseVersion, describeToken, nameOfToken } from "./token.ts";
@@ -26,7 +25,7 @@ export type MetadataSources = {
   nodesInRegistry: ((registry: Hex, tokenId: Hex, signal: AbortSignal) => Promise<Hex[]>) | undefined;
   resolution: Pick<ResolveContext["resolution"], "clientOf" | "known" | "gatewayLimits">;
   media: AskMedia;
-  ask: Ask;
+  ask: AskPath;
   clock: () => number;
 };
 

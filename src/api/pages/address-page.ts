@@ -1,28 +1,36 @@
 import { html } from "hono/html";
 import { toCoinType } from "viem";
 import type { NameRow } from "../../read/names/rows.ts";
+import { permissions } from "../ensnode/permissions.ts";
+import { registrarActions } from "../ensnode/registrar-actions.ts";
+import { type BodyOf, requestTo } from "../kit/endpoint.ts";
+import { addressNames, addressPrimaryName } from "../v1/addresses.ts";
+import { addressHistory } from "../v1/history.ts";
 import { askRows, type PageAsk, readPrimaryNames } from "./ask.ts";
 import {
   asked,
+  column,
   count,
   type Frame,
+  forms,
   type Html,
   hash,
   listOf,
-  memberOf,
   moment,
   nameLink,
   note,
+  type Page,
   roleColumns,
   type Shown,
   section,
   shownName,
   type View,
 } from "./layout.ts";
-import { type Action, activityTable, type Entry } from "./sentences.ts";
+import { activityTable } from "./sentences.ts";
 import { titleOfChain } from "./words.ts";
 
 const max = 30;
+const page_size = String(max);
 
 // Rows of several lists as one: a name's relations together.
 function merged(lists: readonly (readonly NameRow[])[]): NameRow[] {
@@ -35,17 +43,20 @@ function merged(lists: readonly (readonly NameRow[])[]): NameRow[] {
   return [...rows.values()];
 }
 
-const columns =
-  "Name=name:name, Roles=relations:words, State=status:words, Expires=expires_at:time, Grace ends=grace:time";
+const graceEnd = ({ grace_ends_at, expires_at }: NameRow) =>
+  grace_ends_at === expires_at ? undefined : grace_ends_at;
 
-function namesTable(view: View, names: readonly NameRow[]): Html {
-  const rows = names.map(({ relations = [], grace_ends_at, ...row }) => ({
-    ...row,
-    relations: [...relations, ...(row.is_primary ? ["primary name"] : [])],
-    grace: grace_ends_at === row.expires_at ? undefined : grace_ends_at,
-  }));
-  return listOf(view, "Names", { rows, columns });
-}
+const columns = [
+  column("Name", (row: NameRow) => row, forms.name),
+  column(
+    "Roles",
+    ({ relations = [], is_primary }: NameRow) => [...relations, ...(is_primary ? ["primary name"] : [])],
+    forms.words,
+  ),
+  column("State", ({ status }: NameRow) => status, forms.words),
+  column("Expires", ({ expires_at }: NameRow) => expires_at, forms.time),
+  column("Grace ends", graceEnd, forms.time),
+];
 
 // Upcoming expiries, by month; names that never end are in none.
 function timeline(view: View, rows: readonly NameRow[]): Html {
@@ -72,61 +83,65 @@ type Claim = { chain: string; name: string };
 async function claimsOf(address: string, ask: PageAsk, { chains = [] }: Frame): Promise<Claim[]> {
   const claims = chains.map(async (id, at) => {
     const coin = at === 0 ? 60n : toCoinType(id);
-    const path = `/v1/addresses/${address}/primary-name?source=indexed&coin_type=${coin}`;
-    const [answer] = await askRows(ask, path, "data.answers");
-    const name = memberOf(answer, "name");
-    return typeof name === "string" ? [{ chain: titleOfChain(id), name }] : [];
+    const query = { source: "indexed", coin_type: String(coin) } as const;
+    const request = requestTo(addressPrimaryName, { address }, query);
+    const [answer] = (await askRows(ask, request, ({ data }) => data.answers)) ?? [];
+    return answer?.name === undefined ? [] : [{ chain: titleOfChain(id), name: answer.name }];
   });
   return (await Promise.all(claims)).flat();
 }
 
-/** The page of an address, from the first response about its names. */
-export const addressPage =
-  (address: string) =>
-  async (body: unknown, ask: PageAsk, { frame, now }: Shown) => {
-    const names = `/v1/addresses/${address}/names`;
-    const paths = {
-      resolving: `${names}?relation=resolves_to&page_size=${max}`,
-      former: `${names}?relation=former_owner&page_size=${max}`,
-      history: `/v1/addresses/${address}/history?include=data,raw&page_size=${max}`,
-      actions: `/api/registrar-actions?registrant=${address}&recordsPerPage=${max}`,
-      roles: `/api/permissions?account=${address}&recordsPerPage=${max}`,
-    };
-    const held = memberOf(body, "data") as NameRow[];
-    const [resolving, former, entries, actions, roles, claims] = (await Promise.all([
-      askRows(ask, paths.resolving, "data"),
-      askRows(ask, paths.former, "data"),
-      askRows(ask, paths.history, "data"),
-      askRows(ask, paths.actions, "registrarActions"),
-      askRows(ask, paths.roles, "permissions"),
-      claimsOf(address, ask, frame),
-    ])) as [NameRow[], NameRow[], Entry[], Action[], unknown[], Claim[]];
-    const primaries = await readPrimaryNames([address, entries, actions, roles], ask);
-    const view = { frame, now, primaries, own: address };
-    const rows = merged([held, resolving, former]);
-    const primary = primaries.get(address);
-    const total = memberOf(body, "page.total_count") as number | null;
-    const left =
-      total !== null && total > held.length
-        ? ` of ${count(total)}`
-        : memberOf(body, "page.has_more")
-          ? " and more"
-          : "";
-    const dated = held.filter(({ expires_at }) => expires_at);
-    const calendar = html`<p><a href="/v1/addresses/${address}/calendar.ics">As a calendar</a></p>`;
-    const activity = { entries, actions, isWhole: entries.length < max, hasNames: true };
-    const heading = html`<div class="head"><div><h1>${primary === undefined ? hash(address) : shownName(primary)}</h1>
-${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
-    const list = claims.map(
-      ({ chain, name }) =>
-        html`<div><dt>${chain}</dt><dd><a href="/name/${encodeURIComponent(name)}">${shownName(name)}</a></dd></div>`,
-    );
-    const content = html`
-${claims.length > 0 && section("Primary names", html`<dl>${list}</dl>`)}
-${rows.length > 0 && section("Names", html`${namesTable(view, rows)}${asked(`${names}?page_size=100`)}`, `${rows.length}${left}`)}
-${dated.length > 0 && section("Upcoming expiries", html`${timeline(view, dated)}${calendar}`)}
-${roles.length > 0 && section("Roles in ENSv2", html`${listOf(view, "Roles in ENSv2", { rows: roles, columns: roleColumns })}${asked(paths.roles)}`)}
-${entries.length + actions.length > 0 && section("Activity", html`${activityTable(view, "Activity", activity)}${asked(paths.history)}`)}
-${rows.length + entries.length + actions.length === 0 ? note("The index has no names for this address.") : ""}`;
-    return { heading, content };
+/** The request for the names of an address, those first that end first. */
+export const requestOfAddress = (address: string) =>
+  requestTo(addressNames, { address }, { sort: "expires_at", include: "total_count", page_size: "100" });
+
+/** The page of an address, from the reply to this request. */
+export async function addressPage(
+  address: string,
+  { data: held, page }: BodyOf<typeof addressNames>,
+  ask: PageAsk,
+  { frame, now }: Shown,
+): Promise<Page> {
+  const requests = {
+    resolving: requestTo(addressNames, { address }, { relation: "resolves_to", page_size }),
+    former: requestTo(addressNames, { address }, { relation: "former_owner", page_size }),
+    history: requestTo(addressHistory, { address }, { include: "data,raw", page_size }),
+    actions: requestTo(registrarActions[0], {}, { registrant: address, recordsPerPage: page_size }),
+    roles: requestTo(permissions, {}, { account: address, recordsPerPage: page_size }),
   };
+  const [resolving = [], former = [], entries = [], actions = [], roles = [], claims] = await Promise.all([
+    askRows(ask, requests.resolving, ({ data }) => data),
+    askRows(ask, requests.former, ({ data }) => data),
+    askRows(ask, requests.history, ({ data }) => data),
+    askRows(ask, requests.actions, (body) => body.registrarActions),
+    askRows(ask, requests.roles, (body) => body.permissions),
+    claimsOf(address, ask, frame),
+  ]);
+  const primaries = await readPrimaryNames([address, entries, actions, roles], ask);
+  const view = { frame, now, primaries, own: address };
+  const rows = merged([held, resolving, former]);
+  const primary = primaries.get(address);
+  const left =
+    page.total_count !== null && page.total_count > held.length
+      ? ` of ${count(page.total_count)}`
+      : page.has_more
+        ? " and more"
+        : "";
+  const dated = held.filter(({ expires_at }) => expires_at);
+  const calendar = html`<p><a href="/v1/addresses/${address}/calendar.ics">As a calendar</a></p>`;
+  const activity = { entries, actions, isWhole: entries.length < max, hasNames: true };
+  const heading = html`<div class="head"><div><h1>${primary === undefined ? hash(address) : shownName(primary)}</h1>
+${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
+  const list = claims.map(
+    ({ chain, name }) =>
+      html`<div><dt>${chain}</dt><dd><a href="/name/${encodeURIComponent(name)}">${shownName(name)}</a></dd></div>`,
+  );
+  const content = html`
+${claims.length > 0 && section("Primary names", html`<dl>${list}</dl>`)}
+${rows.length > 0 && section("Names", html`${listOf(view, "Names", { rows, columns })}${asked(requestTo(addressNames, { address }, { page_size: "100" }))}`, `${rows.length}${left}`)}
+${dated.length > 0 && section("Upcoming expiries", html`${timeline(view, dated)}${calendar}`)}
+${roles.length > 0 && section("Roles in ENSv2", html`${listOf(view, "Roles in ENSv2", { rows: roles, columns: roleColumns })}${asked(requests.roles)}`)}
+${entries.length + actions.length > 0 && section("Activity", html`${activityTable(view, "Activity", activity)}${asked(requests.history)}`)}
+${rows.length + entries.length + actions.length === 0 ? note("The index has no names for this address.") : ""}`;
+  return { heading, content };
+}

@@ -1,17 +1,61 @@
 import type { Context } from "hono";
+import type { Hex } from "viem";
+import { HttpError } from "../../http/error.ts";
 import type { Log } from "../../log/json-log.ts";
+import type { nameSales, nameTokens } from "../ensnode/name-tokens.ts";
+import type { registrarActions } from "../ensnode/registrar-actions.ts";
+import {
+  type BodyOf,
+  type ContextOf,
+  type Endpoint,
+  type EndpointRequest,
+  requestTo,
+} from "../kit/endpoint.ts";
+import { isGateRefusal, mayRetry } from "../kit/errors.ts";
+import type { addressPrimaryName } from "../v1/addresses.ts";
+import type { blockHistory, events } from "../v1/history.ts";
+import { primaryNames } from "../v1/lookup.ts";
 import type { DatedSources } from "./age.ts";
-import { memberOf } from "./layout.ts";
 
-/** Requests a path of this service by GET, or by POST with a body, for the client of the request `c`. `isBusy`: it may be asked again soon. */
-export type Ask = (path: string, c?: Context, body?: object) => Promise<AskResult>;
-type AskResult = { status: number; body: unknown; isBusy?: boolean };
+/** The context of the endpoints that pages show. */
+export type PageContext = ContextOf<
+  | typeof nameTokens
+  | typeof nameSales
+  | (typeof registrarActions)[number]
+  | typeof addressPrimaryName
+  | typeof blockHistory
+  | typeof events
+>;
 
-/** The same for the client of one page. Throws rather than leave out what fails, and BusyError for what the service is too busy to read. */
-export type PageAsk = (path: string, body?: object) => Promise<AskResult>;
+/** Calls an endpoint for the client of the request `c`, or for the service itself. Throws an HttpError for another status than 200. */
+export type Ask = <E extends Endpoint<PageContext>>(
+  request: EndpointRequest<E>,
+  c?: Context,
+) => Promise<BodyOf<E>>;
+
+/** The same for the client of one page. */
+export type PageAsk = <E extends Endpoint<PageContext>>(request: EndpointRequest<E>) => Promise<BodyOf<E>>;
 
 /** What pages are read from. */
 export type PageSources = DatedSources & { ask: Ask; log: Log };
+
+/** Why a request failed, in words. */
+export const reasonOf = (error: HttpError) =>
+  isGateRefusal(error) ? `${error.message} ${error.details}` : error.message;
+
+/** The rows that `rowsIn` takes from the reply to a request; undefined if it is refused: the index does not have them. */
+export async function askRows<E extends Endpoint<PageContext>, Row>(
+  ask: PageAsk,
+  request: EndpointRequest<E>,
+  rowsIn: (body: BodyOf<E>) => readonly Row[],
+): Promise<readonly Row[] | undefined> {
+  try {
+    return rowsIn(await ask(request));
+  } catch (error) {
+    if (error instanceof HttpError && error.status !== 500 && !mayRetry(error)) return undefined;
+    throw error;
+  }
+}
 
 const maxAddresses = 100;
 
@@ -19,37 +63,23 @@ const maxAddresses = 100;
  * The verified primary names of the accounts in bodies, by one request: those whose record agrees with the claim, as far as indexed. Of
  * more than a hundred accounts the first ones.
  */
-export async function readPrimaryNames(bodies: unknown, ask: PageAsk): Promise<Map<string, string>> {
-  const found = new Set<string>();
+export async function readPrimaryNames(bodies: unknown, ask: PageAsk): Promise<ReadonlyMap<string, string>> {
+  const found = new Set<Hex>();
   addAccounts(bodies, found);
-  const accounts = [...found].slice(0, maxAddresses);
-  if (accounts.length === 0) return new Map();
-  const inputs = accounts.map((address) => ({ address, page_size: 1 }));
-  const { body } = await ask("/v1/lookup", { inputs, profile: "feed" });
-  const results = memberOf(body, "data");
-  const claims = accounts.map((address, at) => [address, memberOf(results, `${at}.records.0`)] as const);
-  return new Map(
-    claims
-      .filter(([, row]) => memberOf(row, "is_primary") && memberOf(row, "is_primary_verified") === true)
-      .map(([address, row]) => [address, String(memberOf(row, "name"))]),
-  );
+  if (found.size === 0) return new Map();
+  return ask(requestTo(primaryNames, {}, { addresses: [...found].slice(0, maxAddresses) }));
 }
 
+const isAccount = (text: string): text is Hex => /^0x[0-9a-f]{40}$/.test(text) && !/^0x0{40}$/.test(text);
+
 // Adds the addresses in a body; those beside a chain are contracts.
-function addAccounts(value: unknown, found: Set<string>): void {
+function addAccounts(value: unknown, found: Set<Hex>): void {
   if (typeof value === "string") {
-    if (/^0x[0-9a-f]{40}$/.test(value) && !/^0x0{40}$/.test(value)) found.add(value);
+    if (isAccount(value)) found.add(value);
   } else if (Array.isArray(value)) for (const one of value) addAccounts(one, found);
   else if (typeof value === "object" && value !== null) {
     const isContract = "address" in value && ("chain_id" in value || "chainId" in value);
     for (const [name, one] of Object.entries(value))
       if (!isContract && name !== "contract_address" && name !== "registry_path") addAccounts(one, found);
   }
-}
-
-/** The rows of a response by the path of their list; none if it was refused. */
-export async function askRows(ask: PageAsk, path: string, member: string): Promise<unknown[]> {
-  const { status, body } = await ask(path);
-  const rows = status === 200 ? memberOf(body, member) : undefined;
-  return Array.isArray(rows) ? rows : [];
 }

@@ -1,4 +1,7 @@
 import { html } from "hono/html";
+import { registrarActions } from "../ensnode/registrar-actions.ts";
+import { type BodyOf, type EndpointRequest, requestTo } from "../kit/endpoint.ts";
+import { blockHistory } from "../v1/history.ts";
 import { askRows, type PageAsk, readPrimaryNames } from "./ask.ts";
 import {
   asked,
@@ -6,14 +9,14 @@ import {
   explored,
   facts,
   hash,
-  memberOf,
   moment,
   note,
+  type Page,
   place,
   type Shown,
   section,
 } from "./layout.ts";
-import { type Action, activityTable, type Entry } from "./sentences.ts";
+import { activityTable } from "./sentences.ts";
 import { shortHex, titleOfChain } from "./words.ts";
 
 /** The title of the page of a block, `<chain>:<block>`, or of a transaction, `<chain>:<block>:<hash>`. */
@@ -23,40 +26,57 @@ export function blockTitle(given: string): string {
   return `Transaction ${shortHex(transaction.toLowerCase())}`;
 }
 
-/** The page of a block, `<chain>:<block>`, or of a transaction in it, `<chain>:<block>:<hash>`: what happened to names. */
-export const blockPage =
-  (given: string) =>
-  async (body: unknown, ask: PageAsk, { frame, now }: Shown) => {
-    const [chain = "", block = "", transaction = null] = given.split(":");
-    const entries = (memberOf(body, "data") as Entry[]).toReversed();
-    const [first] = entries;
-    const bought = `/api/registrar-actions?beginTimestamp=${first?.timestamp}&endTimestamp=${first?.timestamp}`;
-    const actions = first === undefined ? [] : ((await askRows(ask, bought, "registrarActions")) as Action[]);
-    const own = actions.filter(({ action }) =>
-      entries.some((one) => one.transaction_hash === action.transactionHash),
-    );
-    const view = { frame, now, primaries: await readPrimaryNames([entries, own], ask) };
-    const at = {
-      chain: Number(chain),
-      block: Number(block),
-      transaction: transaction?.toLowerCase() ?? null,
-    };
-    const hex = at.transaction;
-    const outside = explored(view, at.chain, hex === null ? `block/${at.block}` : `tx/${hex}`);
-    const about = facts([
-      ["Chain", html`${titleOfChain(at.chain)}${outside}`],
-      ["Block", hex === null ? undefined : place(view, { ...at, transaction: null })],
-      ["Transaction", hex === null ? undefined : hash(hex)],
-      ["Time", first?.timestamp ? moment(view, Number(first.timestamp)) : undefined],
-    ]);
-    const activity = { entries, actions: own, isWhole: true, hasNames: true };
-    const path = `/v1/blocks/${at.chain}:${at.block}?include=data,raw${at.transaction === null ? "" : `&transaction_hash=${at.transaction}`}`;
-    const list = section(
-      "Name events",
-      html`${activityTable(view, "Name events", activity)}${asked(path)}`,
-      count(entries.length),
-    );
-    const none = note("No name events are indexed here.");
-    const heading = html`<h1>${blockTitle(given)}</h1>`;
-    return { heading, content: html`${about}${entries.length > 0 ? list : none}` };
+type BlockRequest = EndpointRequest<typeof blockHistory>;
+
+/** The request for what happened in a block, `<chain>:<block>`. */
+export const requestOfBlock = (block: string): BlockRequest =>
+  requestTo(blockHistory, { block }, { include: "data,raw" });
+
+/** The request for what happened in a transaction, `<chain>:<block>:<hash>`. */
+export function requestOfTransaction(given: string): BlockRequest {
+  const [chain = "", block = "", hash] = given.split(":");
+  const { endpoint, params, query } = requestOfBlock(`${chain}:${block}`);
+  const ofOne = hash === undefined ? {} : { transaction_hash: hash.toLowerCase() };
+  return { endpoint, params, query: { ...query, ...ofOne } };
+}
+
+/** The page of such a block or transaction, from the reply to `request`: what happened to names. */
+export async function blockPage(
+  given: string,
+  { request, data }: { request: BlockRequest; data: BodyOf<typeof blockHistory>["data"] },
+  ask: PageAsk,
+  { frame, now }: Shown,
+): Promise<Page> {
+  const [chain = "", block = "", transaction = null] = given.split(":");
+  const entries = data.toReversed();
+  const [first] = entries;
+  const time = String(first?.timestamp);
+  const bought = requestTo(registrarActions[0], {}, { beginTimestamp: time, endTimestamp: time });
+  const actions = first && (await askRows(ask, bought, (body) => body.registrarActions));
+  const own = (actions ?? []).filter(({ action }) =>
+    entries.some((one) => one.transaction_hash === action.transactionHash),
+  );
+  const view = { frame, now, primaries: await readPrimaryNames([entries, own], ask) };
+  const at = {
+    chain: Number(chain),
+    block: Number(block),
+    transaction: transaction?.toLowerCase() ?? null,
   };
+  const hex = at.transaction;
+  const outside = explored(view, at.chain, hex === null ? `block/${at.block}` : `tx/${hex}`);
+  const about = facts([
+    ["Chain", html`${titleOfChain(at.chain)}${outside}`],
+    ["Block", hex === null ? undefined : place(view, { ...at, transaction: null })],
+    ["Transaction", hex === null ? undefined : hash(hex)],
+    ["Time", first?.timestamp ? moment(view, Number(first.timestamp)) : undefined],
+  ]);
+  const activity = { entries, actions: own, isWhole: true, hasNames: true };
+  const list = section(
+    "Name events",
+    html`${activityTable(view, "Name events", activity)}${asked(request)}`,
+    count(entries.length),
+  );
+  const none = note("No name events are indexed here.");
+  const heading = html`<h1>${blockTitle(given)}</h1>`;
+  return { heading, content: html`${about}${entries.length > 0 ? list : none}` };
+}

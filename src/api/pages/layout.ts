@@ -7,10 +7,12 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { namehash } from "../../ens/names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import type { Surround } from "../../http/assets.ts";
+import { HttpError } from "../../http/error.ts";
 import { escapeControls, formatSpan, type Log } from "../../log/json-log.ts";
-import { BusyError } from "../../read/sql/client.ts";
-import { logFailure } from "../kit/errors.ts";
+import { type Endpoint, type EndpointRequest, linkOf } from "../kit/endpoint.ts";
+import { logFailure, mayRetry } from "../kit/errors.ts";
 import { sendAsItComes } from "../kit/send.ts";
+import { reasonOf } from "./ask.ts";
 import {
   describeLetters,
   type Explorers,
@@ -121,10 +123,11 @@ ${header(frame)}
 <main id="content"${isLive ? html` data-live` : ""}>
 ${warning && html`<p class="problem" role="alert">${warning}</p>`}`;
   const failed = (error: unknown) => {
-    const isBusy = error instanceof BusyError;
-    if (!isBusy && !c.req.raw.signal.aborted) logFailure(log, c, error);
-    const reason = isBusy ? error.message : "The rest could not be read. Try again.";
-    return { heading: html`<h1>${title}</h1>`, content: note(reason) };
+    const heading = html`<h1>${title}</h1>`;
+    if (error instanceof HttpError && mayRetry(error)) return { heading, content: note(reasonOf(error)) };
+    // Calls of endpoints have logged their failures.
+    if (!(error instanceof HttpError) && !c.req.raw.signal.aborted) logFailure(log, c.req, error);
+    return { heading, content: note("The rest could not be read. Try again.") };
   };
   async function* texts() {
     yield String(await begin);
@@ -158,9 +161,12 @@ export const folded = (
 <summary><h2>${title}</h2></summary>
 ${content}</details></section>`;
 
-/** The REST endpoint that a section shows. */
-export const asked = (path: string): Html => html`<details class="rest"><summary>REST endpoint</summary>
+/** The request over HTTP for what a section shows. */
+export function asked(request: EndpointRequest<Endpoint<never>>): Html {
+  const path = linkOf(request);
+  return html`<details class="rest"><summary>REST endpoint</summary>
 <pre>${path}</pre><p><a href="${path}">Open</a></p></details>`;
+}
 
 /** Words in place of facts. */
 export const note = (words: unknown): Html => html`<p class="note">${shown(String(words), 1_500)}</p>`;
@@ -284,10 +290,6 @@ function bytes(size: number): string {
   return `${decimal(size / 1024 ** power)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
 }
 
-/** A member of a body by its path (`a.b`); undefined if there is none. */
-export const memberOf = (body: unknown, path: string): unknown =>
-  path.split(".").reduce<unknown>((value, key) => (value as Record<string, unknown> | null)?.[key], body);
-
 // Words of responses that people would not use.
 const named: Readonly<Record<string, string>> = {
   ...{ active: "registered", expired: "in grace", role_holder: "role holder" },
@@ -306,68 +308,84 @@ function roleWords(role: string): string {
   return `${admin ? "grant " : ""}${name.toLowerCase().replaceAll("_", " ")}`;
 }
 
-type Located = { chain_id?: number; chainId?: number; address: string };
+type Located = { chain_id: number; address: string } | { chainId: number; address: string };
 
-const formats: Readonly<Record<string, (value: unknown, row: unknown, view: View) => Html>> = {
-  text: (value) => shown(Array.isArray(value) ? value.join(", ") : String(value), 600),
-  number: (value) => html`${count(Number(value))}`,
-  decimal: (value) => html`${decimal(Number(value))}`,
-  bytes: (value) => html`${bytes(Number(value))}`,
-  span: (value) => html`${formatSpan(Number(value))}`,
-  chain: (value) => html`${titleOfChain(Number(value))}`,
-  state: (value) => html`<span class="state ${value}">${value}</span>`,
-  percent: (value, row) =>
-    html`<progress max="100" value="${value}" aria-label="${memberOf(row, "name")}"></progress> ${Number(value).toFixed(2)} %`,
-  time: (value, _, view) => moment(view, Number(value)),
-  hash: (value) => hash(String(value)),
-  words: (value) =>
-    html`${[value]
-      .flat()
-      .map((one) => named[String(one)] ?? one)
-      .join(", ")}`,
-  roles: (value) => {
-    const [known, others] = [true, false].map((is) =>
-      (value as string[]).filter((one) => /^ROLE_/.test(one) !== is),
-    );
-    const more = others?.length ? [`${others.length} without a name`] : [];
-    return html`${[...(known ?? []).map(roleWords), ...more].join(", ")}`;
+const joined = (words: readonly string[]) => html`${words.join(", ")}`;
+
+/** How values of columns are shown. */
+export const forms = {
+  text: (value: string | number | readonly string[]) =>
+    shown(typeof value === "object" ? value.join(", ") : String(value), 600),
+  number: (value: string | number) => html`${count(Number(value))}`,
+  decimal: (value: number) => html`${decimal(value)}`,
+  bytes: (value: number) => html`${bytes(value)}`,
+  span: (value: number) => html`${formatSpan(value)}`,
+  chain: (id: number) => html`${titleOfChain(id)}`,
+  state: (state: string) => html`<span class="state ${state}">${state}</span>`,
+  percent: ({ percent, name }: { percent: number; name: string }) =>
+    html`<progress max="100" value="${percent}" aria-label="${name}"></progress> ${percent.toFixed(2)} %`,
+  time: (seconds: string | number, view: View) => moment(view, Number(seconds)),
+  hash,
+  words: (words: string | readonly string[]) => joined([words].flat().map((one) => named[one] ?? one)),
+  roles: (roles: readonly string[]) => {
+    const known = roles.filter((one) => !one.startsWith("ROLE_"));
+    const others = roles.length - known.length;
+    return joined([...known.map(roleWords), ...(others > 0 ? [`${others} without a name`] : [])]);
   },
-  contract: (value, _, view) => {
-    const { chain_id, chainId = chain_id ?? 0, address } = value as Located;
-    return contract(view, chainId, address);
-  },
-  price: (value) => price(String(memberOf(value, "amount")), String(memberOf(value, "currency"))),
-  address: (value, _, view) => linkAccount(view, String(value)),
-  name: (name, row) =>
-    nameLink({ id: String(memberOf(row, "namehash") ?? memberOf(row, "id")), name: String(name) }),
+  contract: (at: Located, view: View) =>
+    contract(view, "chainId" in at ? at.chainId : at.chain_id, at.address),
+  price: ({ amount, currency }: { amount: string; currency: string }) => price(amount, currency),
+  address: (address: string, view: View) => linkAccount(view, address),
+  name: ({ namehash: id, name }: { namehash: string; name: string }) => nameLink({ id, name }),
 };
 
-/** Titles and values of a row. `columns`: `Title=member:format, …`, where a member may be a path (`a.b`). */
-export function valuesOf(
-  view: View,
-  row: unknown,
-  columns: string,
-): [title: string, value: Html | undefined][] {
-  return columns.split(", ").map((column) => {
-    const [, title = "", member = "", format = "text"] = /^(.+)=([\w.]+):?(\w+)?$/.exec(column) ?? [];
-    const value = memberOf(row, member) ?? undefined;
-    return [title, value === undefined ? undefined : formats[format]?.(value, row, view)];
-  });
-}
+/** A column of rows: its title, and a row's value as HTML, undefined where it has none. */
+export type ShownColumn<Row> = {
+  title: string;
+  isNumber: boolean;
+  show: (row: Row, view: View) => Html | undefined;
+};
 
-/** The columns of roles in ENSv2, as `/api/permissions` has them. */
-export const roleColumns = "Name=name, Roles=roles:roles, Contract=contract:contract, Type=kind";
+/** A column that shows the value that `read` takes from a row in one of the `forms`. */
+export const column = <Row, Value>(
+  title: string,
+  read: (row: Row) => Value | null | undefined,
+  form: (value: Value, view: View) => Html,
+): ShownColumn<Row> => ({
+  title,
+  isNumber: form === forms.number,
+  show: (row, view) => {
+    const value = read(row) ?? undefined;
+    return value === undefined ? undefined : form(value, view);
+  },
+});
 
-/** A table of rows, with `columns` as of `valuesOf`. */
-export function listOf(
+/** The values of one row as a description list. */
+export const factsOf = <Row>(view: View, row: Row, columns: readonly ShownColumn<Row>[]): Html =>
+  facts(columns.map(({ title, show }) => [title, show(row, view)]));
+
+/** A role in ENSv2, as `/api/permissions` has it. */
+type ShownRole = { name?: string | undefined; roles: readonly string[]; contract: Located; kind: string };
+
+/** The columns of roles in ENSv2. */
+export const roleColumns: readonly ShownColumn<ShownRole>[] = [
+  column("Name", ({ name }) => name, forms.text),
+  column("Roles", ({ roles }) => roles, forms.roles),
+  column("Contract", ({ contract }) => contract, forms.contract),
+  column("Type", ({ kind }) => kind, forms.text),
+];
+
+/** A table of rows. */
+export function listOf<Row>(
   view: View,
   label: string,
-  { rows, columns }: { rows: readonly unknown[]; columns: string },
+  { rows, columns }: { rows: readonly Row[]; columns: readonly ShownColumn<Row>[] },
 ): Html {
-  const head = valuesOf(view, {}, columns).map(([title]) => title);
-  const cells = rows.map((row) => valuesOf(view, row, columns).map(([, value]) => value ?? html`–`));
-  const numbers = columns.split(", ").map((column) => column.endsWith(":number"));
-  return table(label, { head, rows: cells, numbers });
+  return table(label, {
+    head: columns.map(({ title }) => title),
+    rows: rows.map((row) => columns.map(({ show }) => show(row, view) ?? html`–`)),
+    numbers: columns.map(({ isNumber }) => isNumber),
+  });
 }
 
 /**

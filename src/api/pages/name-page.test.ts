@@ -9,7 +9,10 @@ import {
   publicResolver,
 } from "../../../test/support/lookups/stored-names.ts";
 import { namehash } from "../../ens/names.ts";
+import { HttpError } from "../../http/error.ts";
 import type { Log } from "../../log/json-log.ts";
+import { type BodyOf, callEndpoint, linkOf } from "../kit/endpoint.ts";
+import type { PageContext, PageSources } from "./ask.ts";
 import { nameRoutes } from "./routes.ts";
 
 const { context, insert, store, setRecords, fetch } = await createStoredNames();
@@ -50,8 +53,10 @@ const action = {
   },
 };
 
-const busy = { status: 503, body: { message: "Too many queries." }, isBusy: true };
-const failed = { status: 500, body: { message: "Internal Server Error" } };
+const busy = new HttpError(503, "Too many queries.", { headers: { "retry-after": "1" } });
+const failing = () => {
+  throw new Error("out of reach");
+};
 
 // `first`: what a request waits for.
 function appOf(
@@ -60,26 +65,24 @@ function appOf(
   log: Log = (_, text) => expect.unreachable(text),
   clock = () => now * 1_000,
 ) {
-  return nameRoutes(
-    {
-      status: context.status,
-      clock,
-      log,
-      ask: async (path, _, body) => {
-        await first(path);
-        const [start = ""] = path.split("?");
-        const known = others[start];
-        if (known === busy || known === failed) return known as typeof busy;
-        if (!path.startsWith("/v1/"))
-          return start in others ? { status: 200, body: known } : { status: 503, body: {} };
-        const sent = body && { method: "POST", body: JSON.stringify(body) };
-        const response = await fetch(path, sent);
-        const isBusy = response.headers.has("retry-after");
-        return { status: response.status, body: await response.json(), isBusy };
-      },
-    },
-    { assets: "/assets", links: [], chains: [1, 8453] },
-  );
+  const ask: PageSources["ask"] = async (request) => {
+    const path = linkOf(request);
+    await first(path);
+    const [start = ""] = path.split("?");
+    const known = others[start];
+    if (known === busy) throw busy;
+    if (!path.startsWith("/v1/") && known === undefined) throw new HttpError(503, "A plugin is not active.");
+    const { endpoint } = request;
+    const asked =
+      known === failing
+        ? { ...request, endpoint: { ...endpoint, handle: failing } as typeof endpoint }
+        : request;
+    if (known !== undefined && known !== failing) return known as BodyOf<typeof endpoint>;
+    const options = { signal: null, client: "", renew: () => true, log };
+    return callEndpoint<PageContext, typeof endpoint>(asked, context as never, options);
+  };
+  const sources = { status: context.status, clock, log, ask };
+  return nameRoutes(sources, { assets: "/assets", links: [], chains: [1, 8453] });
 }
 
 function pages(others: Readonly<Record<string, unknown>> = {}) {
@@ -326,18 +329,16 @@ describe("a page on its way", () => {
     expect(text).toMatch(/<h1>records\.eth<\/h1>\s*<p class="note"><bdi>Too many queries\..*<\/html>$/s);
   });
 
-  test.each(["/api/name-tokens", `/v1/names/${namehash("records.eth")}/history`])(
-    "says that its lists could not be read, and the log why, if %s fails",
-    async (path) => {
-      const lines: string[] = [];
-      const app = appOf({ [path]: failed }, undefined, (level, text) => lines.push(`${level} ${text}`));
-      const text = await (await app.request("/name/records.eth")).text();
-      expect(text).toMatch(/<h1>records\.eth<\/h1>.*could not be read\. Try again\..*<\/html>$/s);
-      expect(lines).toEqual([expect.stringContaining(`error GET /name/records.eth failed: Error: ${path}`)]);
-    },
-  );
+  test("says that its lists could not be read, and the log why", async () => {
+    const path = `/v1/names/${namehash("records.eth")}/history`;
+    const lines: string[] = [];
+    const app = appOf({ [path]: failing }, undefined, (level, text) => lines.push(`${level} ${text}`));
+    const text = await (await app.request("/name/records.eth")).text();
+    expect(text).toMatch(/<h1>records\.eth<\/h1>.*could not be read\. Try again\..*<\/html>$/s);
+    expect(lines).toEqual([expect.stringContaining(`error GET ${path} failed: Error: out of reach`)]);
+  });
 
-  test("says so too if an endpoint throws", async () => {
+  test("says so too if something else fails", async () => {
     const lines: string[] = [];
     const app = appOf(
       {},

@@ -3,12 +3,20 @@ import { isNode } from "../../ens/given-names.ts";
 import { premiumPeriod } from "../../ens/registrations.ts";
 import { formatSpan } from "../../log/json-log.ts";
 import type { NameRow } from "../../read/names/rows.ts";
-import { askRows, type PageAsk, readPrimaryNames } from "./ask.ts";
+import { nameSales, nameTokens } from "../ensnode/name-tokens.ts";
+import { permissions } from "../ensnode/permissions.ts";
+import { registrarActions } from "../ensnode/registrar-actions.ts";
+import { type BodyOf, type Endpoint, type EndpointRequest, requestTo } from "../kit/endpoint.ts";
+import { nameHistory } from "../v1/history.ts";
+import { nameDetail, nameRecords, search, subnames } from "../v1/names.ts";
+import { askRows, type PageAsk, type PageContext, readPrimaryNames } from "./ask.ts";
 import {
   asked,
+  column,
   day,
   type Frame,
-  facts,
+  factsOf,
+  forms,
   type Html,
   lettersNote,
   linkAccount,
@@ -18,17 +26,18 @@ import {
   type Page,
   roleColumns,
   type Shown,
+  type ShownColumn,
   section,
   shownName,
   type View,
-  valuesOf,
 } from "./layout.ts";
 import { recordLists } from "./records.ts";
-import { type Action, activityTable, type Entry } from "./sentences.ts";
+import { activityTable } from "./sentences.ts";
 import { titleOfChain } from "./words.ts";
 
 /** The most rows of a list on a page. */
 const max = 30;
+const page_size = String(max);
 
 // The state of a name: its class, its word, and what it means for who wants to hold the name.
 function stateOf({ status, name, namespace, expires_at, grace_ends_at }: NameRow, view: View) {
@@ -75,17 +84,22 @@ function head(row: NameRow, view: View): Html {
 <p>${row.owner ? html`Owned by ${linkAccount(view, row.owner)}. ` : ""}${words}</p></div></div>`;
 }
 
-const about =
-  "Manager=manager:address, Last holder=lapsed_registration.owner:address, Resolves to=primary_address:address, Resolver=resolver:contract, " +
-  "Grace period ends=grace_ends_at:time, Registered=registered_at:time, First seen=created_at:time, Migrated to ENSv2=migrated_at:time, " +
-  "Subnames=subname_count:number, Node=namehash:hash";
-
 // Without what the head says.
-function ownership({ manager, grace_ends_at, ...row }: NameRow, view: View): Html {
-  const own = { manager: manager === row.owner ? undefined : manager };
-  const hasGrace = row.status === "active" && grace_ends_at !== row.expires_at;
-  const grace = { grace_ends_at: hasGrace ? grace_ends_at : undefined };
-  return facts(valuesOf(view, { ...row, ...own, ...grace }, about));
+const about: readonly ShownColumn<NameRow>[] = [
+  column("Manager", ({ manager, owner }) => (manager === owner ? undefined : manager), forms.address),
+  column("Last holder", (row) => row.lapsed_registration?.owner, forms.address),
+  column("Resolves to", (row) => row.primary_address, forms.address),
+  column("Resolver", (row) => row.resolver, forms.contract),
+  column("Grace period ends", graceEnd, forms.time),
+  column("Registered", (row) => row.registered_at, forms.time),
+  column("First seen", (row) => row.created_at, forms.time),
+  column("Migrated to ENSv2", (row) => row.migrated_at, forms.time),
+  column("Subnames", (row) => row.subname_count, forms.number),
+  column("Node", (row) => row.namehash, forms.hash),
+];
+
+function graceEnd({ status, grace_ends_at, expires_at }: NameRow) {
+  return status === "active" && grace_ends_at !== expires_at ? grace_ends_at : undefined;
 }
 
 // States and fuses of the name wrapper, as its documents explain them.
@@ -118,85 +132,122 @@ ${held.length > 0 ? html`<ul>${held.map(([, words]) => html`<li>${words}</li>`)}
   return section("Name wrapper", content);
 }
 
-// Lists of a page: title, path with `$id` and `$name`, where in the body the rows are, columns.
-const lists = [
-  [
-    "Tokens",
-    "/api/name-tokens?domainId=$id",
-    "registeredNameTokens.tokens",
-    "Contract=token.contract:contract, Standard=token.assetNamespace:words, Owner=ownership.owner.address:address, State=ownership.ownershipType:words, Id=token.tokenId:hash",
-  ],
-  [
-    "Sales",
-    `/api/name-sales?domainId=$id&recordsPerPage=${max}`,
-    "nameSales",
-    "When=block.timestamp:time, Seller=seller:address, Buyer=buyer:address, Price=price:price, Transaction=transactionHash:hash",
-  ],
-  [
-    "Roles in ENSv2",
-    `/api/permissions?name=$name&recordsPerPage=${max}`,
-    "permissions",
-    `Account=account:address, ${roleColumns}`,
-  ],
-  [
-    "Subnames",
-    `/v1/names/$id/subnames?page_size=${max}`,
-    "data",
-    "Name=name:name, Owner=owner:address, First seen=created_at:time",
-  ],
-] as const;
+type TokenRow = BodyOf<typeof nameTokens>["registeredNameTokens"]["tokens"][number];
 
 // Registrars leave the token of a lease that has ended with its holder, until somebody registers the name.
-function endTokens({ status }: NameRow, tokens: readonly unknown[]): readonly unknown[] {
-  if (status !== "released" && status !== "unregistered") return tokens;
-  return (tokens as { ownership: object }[]).map(({ ownership, ...token }) => ({
-    ...token,
-    ownership: { ...ownership, ownershipType: "ended" },
-  }));
-}
+const tokenColumns = ({ status }: NameRow): readonly ShownColumn<TokenRow>[] => [
+  column("Contract", ({ token }) => token.contract, forms.contract),
+  column("Standard", ({ token }) => token.assetNamespace, forms.words),
+  column("Owner", ({ ownership }) => ownership.owner.address, forms.address),
+  column(
+    "State",
+    ({ ownership }) =>
+      status === "released" || status === "unregistered" ? "ended" : ownership.ownershipType,
+    forms.words,
+  ),
+  column("Id", ({ token }) => token.tokenId, forms.hash),
+];
+
+type SaleRow = BodyOf<typeof nameSales>["nameSales"][number];
+
+const saleColumns: readonly ShownColumn<SaleRow>[] = [
+  column("When", ({ block }) => block.timestamp, forms.time),
+  column("Seller", ({ seller }) => seller, forms.address),
+  column("Buyer", ({ buyer }) => buyer, forms.address),
+  column("Price", ({ price }) => price, forms.price),
+  column("Transaction", ({ transactionHash }) => transactionHash, forms.hash),
+];
+
+type RoleRow = BodyOf<typeof permissions>["permissions"][number];
+
+const holderColumns: readonly ShownColumn<RoleRow>[] = [
+  column("Account", ({ account }) => account, forms.address),
+  ...roleColumns,
+];
+
+const subnameColumns: readonly ShownColumn<NameRow>[] = [
+  column("Name", (row) => row, forms.name),
+  column("Owner", ({ owner }) => owner, forms.address),
+  column("First seen", (row) => row.created_at, forms.time),
+];
 
 const many = (rows: readonly unknown[]) => (rows.length < max ? `${rows.length}` : `${max} of them`);
 
+/** A list of a page: its rows and how to show them once the names of accounts are known. */
+type ReadList = { rows: readonly unknown[]; show: (view: View) => Html };
+
+async function readList<E extends Endpoint<PageContext>, Row>(
+  ask: PageAsk,
+  request: EndpointRequest<E>,
+  {
+    title,
+    rowsIn,
+    columns,
+  }: { title: string; rowsIn: (body: BodyOf<E>) => readonly Row[]; columns: readonly ShownColumn<Row>[] },
+): Promise<ReadList> {
+  const rows = (await askRows(ask, request, rowsIn)) ?? [];
+  const list = (view: View) => html`${listOf(view, title, { rows, columns })}${asked(request)}`;
+  return { rows, show: (view) => (rows.length === 0 ? html`` : section(title, list(view), many(rows))) };
+}
+
+const readLists = (row: NameRow, ask: PageAsk) =>
+  Promise.all([
+    readList(ask, requestTo(nameTokens, {}, { domainId: row.namehash }), {
+      title: "Tokens",
+      rowsIn: (body) => body.registeredNameTokens.tokens,
+      columns: tokenColumns(row),
+    }),
+    readList(ask, requestTo(nameSales, {}, { domainId: row.namehash, recordsPerPage: page_size }), {
+      title: "Sales",
+      rowsIn: (body) => body.nameSales,
+      columns: saleColumns,
+    }),
+    readList(ask, requestTo(permissions, {}, { name: row.name, recordsPerPage: page_size }), {
+      title: "Roles in ENSv2",
+      rowsIn: (body) => body.permissions,
+      columns: holderColumns,
+    }),
+    readList(ask, requestTo(subnames, { name: row.namehash }, { page_size }), {
+      title: "Subnames",
+      rowsIn: ({ data }) => data,
+      columns: subnameColumns,
+    }),
+  ]);
+
+/** The request for a name, or the name with a node. */
+export const requestOfName = (name: string) => requestTo(nameDetail, { name }, { include: "counts" });
+
 /** The page of a name, from its row. */
 export async function namePage(row: NameRow, ask: PageAsk, { frame, now }: Shown): Promise<Page> {
-  const { namehash: id, name, records } = row;
-  const history = `/v1/names/${id}/history?include=data,raw&page_size=${max}`;
-  const bought = `/api/registrar-actions?node=${id}&recordsPerPage=${max}`;
-  const reading = lists.map(async ([title, path, member, columns]) => {
-    const own = path.replace("$id", id).replace("$name", () => encodeURIComponent(name));
-    const rows = await askRows(ask, own, member);
-    return { title, path: own, columns, rows: title === "Tokens" ? endTokens(row, rows) : rows };
-  });
-  const [entries, actions, ...found] = await Promise.all([
-    askRows(ask, history, "data") as Promise<Entry[]>,
-    askRows(ask, bought, "registrarActions") as Promise<Action[]>,
-    ...reading,
+  const { namehash: id, records } = row;
+  const history = requestTo(nameHistory, { name: id }, { include: "data,raw", page_size });
+  const bought = requestTo(registrarActions[0], {}, { node: id, recordsPerPage: page_size });
+  const [entries = [], actions = [], lists] = await Promise.all([
+    askRows(ask, history, ({ data }) => data),
+    askRows(ask, bought, (body) => body.registrarActions),
+    readLists(row, ask),
   ]);
-  const primaries = await readPrimaryNames([row, entries, actions, found.map(({ rows }) => rows)], ask);
+  const primaries = await readPrimaryNames([row, entries, actions, lists.map(({ rows }) => rows)], ask);
   const view = { frame, now, primaries };
   const activity = { entries, actions, isWhole: entries.length < max, hasNames: false };
   const { texts, addresses } = records ? recordLists(view, records) : {};
-  const shown = found.flatMap(({ title, path, columns, rows }) =>
-    rows.length === 0
-      ? []
-      : section(title, html`${listOf(view, title, { rows, columns })}${asked(path)}`, many(rows)),
-  );
   const table = html`${activityTable(view, "History", activity)}${asked(history)}`;
   const content = html`
-${section("About", html`${ownership(row, view)}${asked(`/v1/names/${id}?include=counts`)}`)}
-${texts && section("Records", html`${texts}${asked(`/v1/names/${id}/records`)}`)}
+${section("About", html`${factsOf(view, row, about)}${asked(requestOfName(id))}`)}
+${texts && section("Records", html`${texts}${asked(requestTo(nameRecords, { name: id }, {}))}`)}
 ${addresses && section("Addresses", addresses)}
 ${wrapping(row, view)}
 ${entries.length > 0 && section("History", table, many(entries))}
-${shown}`;
+${lists.map(({ show }) => show(view))}`;
   return { heading: head(row, view), content };
 }
 
 /** The page of a name that the index never saw: what it has that is like it. */
 export async function missingName(name: string, ask: PageAsk): Promise<Page> {
   const [label = ""] = name.split(".");
-  const path = `/v1/search?q=${encodeURIComponent(label)}&sort=relevance&page_size=8`;
-  const near = isNode(name) || label === "" ? [] : ((await askRows(ask, path, "data")) as NameRow[]);
+  const request = requestTo(search, {}, { q: label, sort: "relevance", page_size: "8" });
+  const isText = !isNode(name) && label !== "";
+  const near = (isText && (await askRows(ask, request, ({ data }) => data))) || [];
   const list = html`<h2>Similar names</h2><ul class="names">${near.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul>`;
   const content = html`<p>Not registered, as far as this index knows.</p>${near.length > 0 ? list : ""}`;
   return { heading: html`<h1>${shownName(name)}</h1>`, content };

@@ -2,15 +2,16 @@ import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { isNode, readName } from "../../ens/given-names.ts";
+import { HttpError } from "../../http/error.ts";
 import { escapeControls } from "../../log/json-log.ts";
 import type { NameRow } from "../../read/names/rows.ts";
-import { BusyError } from "../../read/sql/client.ts";
-import { addressPage } from "./address-page.ts";
+import type { BodyOf, Endpoint, EndpointRequest } from "../kit/endpoint.ts";
+import { addressPage, requestOfAddress } from "./address-page.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
-import type { PageAsk, PageSources } from "./ask.ts";
-import { blockPage, blockTitle } from "./block-page.ts";
-import { type Frame, memberOf, note, type Page, type Shown, sendPage, shownName } from "./layout.ts";
-import { missingName, namePage } from "./name-page.ts";
+import { type PageAsk, type PageContext, type PageSources, reasonOf } from "./ask.ts";
+import { blockPage, blockTitle, requestOfBlock, requestOfTransaction } from "./block-page.ts";
+import { type Frame, note, type Page, type Shown, sendPage, shownName } from "./layout.ts";
+import { missingName, namePage, requestOfName } from "./name-page.ts";
 
 // The segment as it was sent, so that no text is decoded twice.
 const partOf = (c: Context) => new URL(c.req.url).pathname.split("/")[2] ?? "";
@@ -23,8 +24,6 @@ function decoded(part: string): string {
   }
 }
 
-const reasonOf = (body: unknown) => String(memberOf(body, "error.message") ?? memberOf(body, "message"));
-
 // The name that a request meant, if it wrote it otherwise than the index has it.
 function otherForm(given: string, row: NameRow): string | undefined {
   if (isNode(given)) return undefined;
@@ -33,44 +32,52 @@ function otherForm(given: string, row: NameRow): string | undefined {
   return isMeant && given !== row.name ? row.name : undefined;
 }
 
-type PageParts = {
+type PageParts<Body> = {
   titleOf?: (given: string) => string;
-  /** The path of another page that was meant, from the first response. */
-  otherOf?: (body: unknown) => string | undefined;
-  pageOf: (body: unknown, ask: PageAsk, shown: Shown) => Promise<Page>;
+  /** The path of another page that was meant, from the first reply. */
+  otherOf?: (body: Body) => string | undefined;
+  /** The chain by whose newest block times are shown; the root chain without it. */
+  chainOf?: (body: Body) => number | undefined;
+  pageOf: (body: Body, ask: PageAsk, shown: Shown) => Promise<Page>;
   missingOf?: (ask: PageAsk) => Promise<Page>;
 };
 
 /** GET /name/…, /address/…, /block/… and /transaction/… show REST responses as pages; GET /name?name= redirects to one of them. */
 export function nameRoutes(sources: PageSources, frame: Frame): Hono {
-  const { ask, log } = sources;
+  const { log } = sources;
   // A page whose first request fails shows why.
-  const send = async (c: Context, path: string, { titleOf, otherOf, pageOf, missingOf }: PageParts) => {
-    const own: PageAsk = async (path, body) => {
-      const answer = await ask(path, c, body);
-      const reason = reasonOf(answer.body);
-      if (answer.isBusy) throw new BusyError(1, { message: reason, details: "" });
-      // A refusal has another status: what it would have listed, the index does not have.
-      if (answer.status === 500) throw new Error(`${path}: ${reason}`);
-      return answer;
-    };
-    const { status, body } = await ask(path, c);
-    const other = status === 200 ? otherOf?.(body) : undefined;
-    if (other !== undefined) return c.redirect(other);
+  const send = async <E extends Endpoint<PageContext>>(
+    c: Context,
+    request: EndpointRequest<E>,
+    { titleOf, otherOf, chainOf, pageOf, missingOf }: PageParts<BodyOf<E>>,
+  ) => {
+    const ask: PageAsk = (request) => sources.ask(request, c);
     const given = decoded(partOf(c));
-    const refused = async () => ({
-      heading: html`<h1>${shownName(given.slice(0, 200))}</h1>`,
-      content: note(reasonOf(body)),
-    });
-    const read = () => {
-      const chain = Number(memberOf(body, "data.chain_id") ?? frame.chains?.[0]);
-      if (status === 200) return pageOf(body, own, { frame, now: timeOfIndex(sources, chain) });
-      return status === 404 && missingOf ? missingOf(own) : refused();
+    const sendPart = (status: ContentfulStatusCode, title: string, read: () => Promise<Page>) => {
+      const warning = describeAge(sources);
+      const parts = { frame, title: escapeControls(title.slice(0, 100)), warning, read, log };
+      return sendPage(c, parts, { status });
     };
-    const title = status === 200 && titleOf ? titleOf(given) : given;
-    const warning = describeAge(sources);
-    const parts = { frame, title: escapeControls(title.slice(0, 100)), warning, read, log };
-    return sendPage(c, parts, { status: status as ContentfulStatusCode });
+    try {
+      const body = await ask(request);
+      const other = otherOf?.(body);
+      if (other !== undefined) return c.redirect(other);
+      const now = timeOfIndex(sources, chainOf?.(body) ?? frame.chains?.[0]);
+      return sendPart(200, titleOf?.(given) ?? given, () => pageOf(body, ask, { frame, now }));
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      if (error.status === 404 && missingOf) return sendPart(404, given, () => missingOf(ask));
+      const heading = html`<h1>${shownName(given.slice(0, 200))}</h1>`;
+      return sendPart(error.status, given, async () => ({ heading, content: note(reasonOf(error)) }));
+    }
+  };
+  const sendBlock = (c: Context, requestOf: typeof requestOfBlock) => {
+    const given = decoded(partOf(c));
+    const request = requestOf(given);
+    return send(c, request, {
+      titleOf: blockTitle,
+      pageOf: ({ data }, ask, shown) => blockPage(given, { request, data }, ask, shown),
+    });
   };
   return new Hono()
     .get("/name", (c) => {
@@ -80,29 +87,22 @@ export function nameRoutes(sources: PageSources, frame: Frame): Hono {
     })
     .get("/name/:name", (c) => {
       const given = decoded(partOf(c));
-      return send(c, `/v1/names/${partOf(c)}?include=counts`, {
-        otherOf: (body) => {
-          const other = otherForm(given, memberOf(body, "data") as NameRow);
+      return send(c, requestOfName(c.req.param("name")), {
+        otherOf: ({ data }) => {
+          const other = otherForm(given, data);
           return other && `/name/${encodeURIComponent(other)}`;
         },
-        pageOf: (body, ask, shown) => namePage(memberOf(body, "data") as NameRow, ask, shown),
+        chainOf: ({ data }) => data.chain_id,
+        pageOf: ({ data }, ask, shown) => namePage(data, ask, shown),
         missingOf: (ask) => missingName(given, ask),
       });
     })
-    .get("/address/:address", (c) =>
-      send(c, `/v1/addresses/${partOf(c)}/names?sort=expires_at&include=total_count&page_size=100`, {
-        pageOf: addressPage(partOf(c).toLowerCase()),
-      }),
-    )
-    .get("/block/:block", (c) =>
-      send(c, `/v1/blocks/${partOf(c)}?include=data,raw`, {
-        titleOf: blockTitle,
-        pageOf: blockPage(partOf(c)),
-      }),
-    )
-    .get("/transaction/:transaction", (c) => {
-      const [chain = "", block = "", transaction = ""] = partOf(c).split(":");
-      const path = `/v1/blocks/${chain}:${block}?include=data,raw&transaction_hash=${transaction}`;
-      return send(c, path, { titleOf: blockTitle, pageOf: blockPage(partOf(c)) });
-    });
+    .get("/address/:address", (c) => {
+      const address = c.req.param("address").toLowerCase();
+      return send(c, requestOfAddress(address), {
+        pageOf: (body, ask, shown) => addressPage(address, body, ask, shown),
+      });
+    })
+    .get("/block/:block", (c) => sendBlock(c, requestOfBlock))
+    .get("/transaction/:transaction", (c) => sendBlock(c, requestOfTransaction));
 }

@@ -3,6 +3,8 @@ import type { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import type { EntryFacts, entrySchema } from "../../read/events/entries.ts";
 import { fusesIn } from "../../read/names/rows.ts";
+import type { registrarActions } from "../ensnode/registrar-actions.ts";
+import type { BodyOf } from "../kit/endpoint.ts";
 import {
   contract,
   day,
@@ -22,21 +24,10 @@ import { coinName, leaseLength, titleOfChain } from "./words.ts";
 type At = { chain_id: number; address: string };
 
 /** An entry of a history as `/v1` has it. */
-export type Entry = Omit<z.output<typeof entrySchema>, "data"> & { data?: EntryFacts };
+export type Entry = z.output<typeof entrySchema>;
 
 /** A registration or renewal as `/api/registrar-actions` has it. */
-export type Action = {
-  name: string;
-  action: {
-    type: "registration" | "renewal";
-    incrementalDuration: number;
-    registrant: string;
-    block: { timestamp: number; number: number };
-    pricing: { total: { amount: string; currency: string } | null; premium: { amount: string } | null };
-    registrationLifecycle: { node: string; subregistry: { subregistryId: { chainId: number } } };
-    transactionHash: string;
-  };
-};
+type Action = BodyOf<(typeof registrarActions)[0]>["registrarActions"][number];
 
 /** What happened, for a page; actions complete the entries. `isWhole`: whether no older entries are left out. */
 export type Activity = {

@@ -1,16 +1,20 @@
 import { Hono } from "hono";
 import { html } from "hono/html";
 import { formatUnits } from "viem";
-import { type FigureOverTime, figuresOverTime } from "../v1/stats.ts";
+import { HttpError } from "../../http/error.ts";
+import { type BodyOf, requestTo } from "../kit/endpoint.ts";
+import { type FigureOverTime, type FigureRow, figuresOverTime, ofFigures, topParents } from "../v1/stats.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
-import type { Ask, PageAsk, PageSources } from "./ask.ts";
+import { type Ask, askRows, type PageAsk, type PageSources, reasonOf } from "./ask.ts";
 import {
+  column,
   type Frame,
+  forms,
   type Html,
   listOf,
-  memberOf,
   note,
   type Page,
+  type ShownColumn,
   section,
   sendPage,
   type View,
@@ -21,43 +25,50 @@ import { decimals } from "./words.ts";
 
 const intervals = ["day", "week", "month"] as const;
 
-type ShownFigures = Record<string, string | number | null>;
+type ShownInterval = (typeof intervals)[number];
+type ParentRow = BodyOf<typeof topParents>["data"][number];
 
-const unitOf = ({ currency, token }: ShownFigures) =>
+const unitOf = ({ currency, token }: FigureRow) =>
   decimals[String(currency)] ? currency : (token ?? currency);
 
-// With shares in percent, and amounts of known currencies in whole units.
-const shownRow = (row: ShownFigures) => ({
-  ...row,
-  percent: row["rate"] == null ? null : Math.round(Number(row["rate"]) * 100),
-  amount: row["amount"] && formatUnits(BigInt(row["amount"]), decimals[String(row["currency"])] ?? 0),
-});
+const percentOf = ({ rate }: FigureRow) => (rate == null ? null : Math.round(Number(rate) * 100));
+
+// In whole units of known currencies.
+const amountOf = ({ amount, currency }: FigureRow) =>
+  amount && formatUnits(BigInt(amount), decimals[String(currency)] ?? 0);
 
 type Charted = Pick<FigureOverTime, "title" | "columns" | "part">;
 
-type Drawn = { rows: readonly ShownFigures[]; isOpen: boolean };
+type Drawn = { rows: readonly FigureRow[]; isOpen: boolean };
 
 // A table for each currency, since their amounts have no common scale.
 function tablesOf(view: View, { title, columns, part }: Charted, { rows, isOpen }: Drawn): Html[] {
   const titled = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
   return [...Map.groupBy(rows, unitOf)].map(([unit, ofUnit]) => {
     const numbers = Object.keys(columns).map((name) =>
-      name === "amount" ? `${titled(name)} in ${unit}=${name}` : `${titled(name)}=${name}:number`,
+      name === "amount"
+        ? column(`${titled(name)} in ${unit}`, amountOf, forms.text)
+        : column(titled(name), (row: FigureRow) => row[name], forms.number),
     );
-    const kind = part === "of" ? ["Kind=of"] : [];
-    const list = [
-      "First day=date",
-      ...kind,
+    const list: ShownColumn<FigureRow>[] = [
+      column("First day", ({ date }) => date, forms.text),
+      ...(part === "of" ? [column("Kind", (row: FigureRow) => row["of"], forms.text)] : []),
       ...numbers,
-      ...("due" in columns ? ["Percent=percent:number"] : []),
+      ...("due" in columns ? [column("Percent", percentOf, forms.number)] : []),
     ];
     const caption = unit === undefined ? title : `${title} in ${unit}`;
-    return html`<div class="chart"><details${isOpen ? " open" : ""}><summary>Table</summary>${listOf(view, caption, { rows: ofUnit.map(shownRow), columns: list.join(", ") })}</details></div>`;
+    return html`<div class="chart"><details${isOpen ? " open" : ""}><summary>Table</summary>${listOf(view, caption, { rows: ofUnit, columns: list })}</details></div>`;
   });
 }
 
 // What draws the tables of a page.
 const drawing = ({ assets }: Frame): Html => html`<script src="${assets}/stats.js" defer></script>`;
+
+function requestOf(path: string, interval: ShownInterval) {
+  const figure = ofFigures.get(path);
+  if (figure === undefined) throw new Error(`There is no figure ${path}`);
+  return requestTo(figure, {}, { interval });
+}
 
 const overview = {
   "Registrations and renewals": ["registrations", "renewals"],
@@ -69,23 +80,19 @@ const overview = {
 export const readOverview = (ask: Ask) =>
   Promise.all(
     Object.entries(overview).map(async ([title, paths]) => {
-      const answers = await Promise.all(paths.map((path) => ask(`/v1/stats/${path}?interval=month`)));
-      const rows = answers.flatMap(({ body }) => (memberOf(body, "data") ?? []) as ShownFigures[]);
+      const reading = paths.map((path) => askRows(ask, requestOf(path, "month"), ({ data }) => data));
+      const rows = (await Promise.all(reading)).flatMap((found) => found ?? []);
       const months = Map.groupBy(rows, ({ date }) => date).values();
       const columns: Charted["columns"] = Object.assign(
         {},
         ...paths.map((path) => figuresOverTime[path]?.columns),
       );
-      return {
-        title,
-        columns,
-        rows: Array.from(months, (month): ShownFigures => Object.assign({}, ...month)),
-      };
+      return { title, columns, rows: Array.from(months, (month): FigureRow => Object.assign({}, ...month)) };
     }),
   );
 
 /** These figures as charts side by side; undefined if none has rows. */
-export function overviewCharts(view: View, found: readonly (Charted & { rows: readonly ShownFigures[] })[]) {
+export function overviewCharts(view: View, found: readonly (Charted & { rows: readonly FigureRow[] })[]) {
   const charts = found
     .filter(({ rows }) => rows.length > 0)
     .map(
@@ -95,32 +102,36 @@ export function overviewCharts(view: View, found: readonly (Charted & { rows: re
   return charts.length === 0 ? undefined : html`${drawing(view.frame)}<div class="charts">${charts}</div>`;
 }
 
-async function rowsOf(
-  path: string,
-  ask: PageAsk,
-  show: (rows: readonly ShownFigures[]) => Html,
+// What is refused has the reason in its place.
+async function shownRows<Row>(
+  reading: Promise<{ data: readonly Row[] }>,
+  show: (rows: readonly Row[]) => Html,
 ): Promise<Html> {
-  const { status, body } = await ask(`/v1/stats/${path}`);
-  if (status !== 200) return note(memberOf(body, "error.message"));
-  const rows = memberOf(body, "data") as ShownFigures[];
-  return rows.length === 0 ? note("None in these periods.") : show(rows);
+  try {
+    const { data } = await reading;
+    return data.length === 0 ? note("None in these periods.") : show(data);
+  } catch (error) {
+    if (error instanceof HttpError) return note(reasonOf(error));
+    throw error;
+  }
 }
 
+const parentColumns = [
+  column("Name", ({ namehash, name }: ParentRow) => ({ namehash, name: name ?? "" }), forms.name),
+  column("Subnames", (row: ParentRow) => row.subname_count, forms.number),
+];
+
 // Every figure, by day, week or month.
-async function figures(interval: string, ask: PageAsk, view: View): Promise<Page> {
+async function figures(interval: ShownInterval, ask: PageAsk, view: View): Promise<Page> {
   const reading = Object.entries(figuresOverTime).map(async ([path, figure]) => {
-    const tables = await rowsOf(
-      `${path}?interval=${interval}`,
-      ask,
+    const tables = await shownRows(
+      ask(requestOf(path, interval)),
       (rows) => html`${tablesOf(view, figure, { rows, isOpen: true })}`,
     );
     return section(figure.title, html`${note(figure.description)}${tables}`);
   });
-  const parents = rowsOf("top-parents?page_size=20", ask, (rows) =>
-    listOf(view, "Names", {
-      rows: rows.map((row) => ({ ...row, name: row["name"] ?? "" })),
-      columns: "Name=name:name, Subnames=subname_count:number",
-    }),
+  const parents = shownRows(ask(requestTo(topParents, {}, { page_size: "20" })), (rows) =>
+    listOf(view, "Names", { rows, columns: parentColumns }),
   );
   const sections = await Promise.all([
     ...reading,
@@ -144,7 +155,7 @@ export function statsRoutes(sources: PageSources, frame: Frame): Hono {
   return new Hono().get("/stats", (c) => {
     const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
     const view: View = { frame, now: timeOfIndex(sources, frame.chains?.[0]), primaries: new Map() };
-    const read = () => figures(interval, (path) => ask(path, c), view);
+    const read = () => figures(interval, (request) => ask(request, c), view);
     return sendPage(c, { frame, title: "Figures · nsindex", warning: describeAge(sources), read, log });
   });
 }

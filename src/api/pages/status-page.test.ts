@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pageSources, service } from "../../../test/support/service.ts";
+import { HttpError } from "../../http/error.ts";
 import { buildSnapshot, type ChainFacts } from "../../status/snapshot.ts";
 import type { CurrentStatus, Snapshot } from "../../status/types.ts";
+import { linkOf } from "../kit/endpoint.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
 
 const now = 1_768_400_400;
@@ -50,8 +52,17 @@ type Given = Partial<StatusSources> & {
   stale?: CurrentStatus["stale"];
   plugins?: string[];
   /** Bodies of `/v1/stats` by path and query. */
-  counted?: Record<string, { status: number; body: object }>;
+  counted?: Record<string, object>;
 };
+
+// Endpoints whose bodies are given by path; others refuse.
+const askFor =
+  (bodyOf: (path: string) => unknown): StatusSources["ask"] =>
+  async (request) => {
+    const body = bodyOf(linkOf(request));
+    if (body === undefined) throw new HttpError(503, "It is not active.");
+    return body as never;
+  };
 
 let stop: () => void = () => undefined;
 afterEach(() => stop());
@@ -72,10 +83,10 @@ function page({ snapshot, stale, plugins = ["subgraph"], counted = {}, ...given 
         throw new Error(`unexpected: ${sql}`);
       },
     },
-    ask: async (path: string) => {
+    ask: askFor((path) => {
       if (path.startsWith("/v1/stats/")) {
         figures.push(path);
-        return counted[path.slice("/v1/stats/".length)] ?? { status: 503, body: { error: {} } };
+        return counted[path.slice("/v1/stats/".length)];
       }
       statements.push(path);
       const action = {
@@ -83,8 +94,8 @@ function page({ snapshot, stale, plugins = ["subgraph"], counted = {}, ...given 
         registrant: `0x${"cd".repeat(20)}`,
         registrationLifecycle: { node: `0x${"ab".repeat(32)}`, expiresAt: 1_800_000_000 },
       };
-      return { status: 200, body: { registrarActions: [{ name: "<b>\u202e.eth", action }] } };
-    },
+      return { registrarActions: [{ name: "<b>\u202e.eth", action }] };
+    }),
     hashOf: () => `0x${"ef".repeat(32)}`,
     clock: () => now * 1_000,
     onStop: (end: () => void) => {
@@ -165,7 +176,7 @@ describe("what the service is doing", () => {
     const logged: string[] = [];
     const database = { row: () => Promise.reject(new Error("connect ECONNREFUSED")) };
     const log = (_: string, message: string) => void logged.push(message);
-    const ask = async () => ({ status: 503, body: {} });
+    const ask = askFor(() => undefined);
     const shown = page({ snapshot: following(5), database, ask, log });
     expect((await shown.json()).problems).toEqual([expect.stringMatching(/^The database does not respond/)]);
     expect(await shown.html()).toMatch(/Live.*The names could not be read\./s);
@@ -303,7 +314,7 @@ test("many viewers share one statement for names and one for sizes", async () =>
 });
 
 test("figures by month: read once for many viewers, by nobody's update, and left out where not counted", async () => {
-  const answer = (data: object[]) => ({ status: 200, body: { data } });
+  const answer = (data: object[]) => ({ data });
   const shown = page({
     snapshot: following(5),
     counted: {
@@ -374,8 +385,7 @@ test("names that only events tell are listed from those", async () => {
     timestamp: "7",
     data: { expires_at: "9", registrant: "0x1" },
   };
-  const ask = async (path: string) =>
-    path.startsWith("/v1/events") ? { status: 200, body: { data: [entry] } } : { status: 503, body: {} };
+  const ask = askFor((path) => (path.startsWith("/v1/events") ? { data: [entry] } : undefined));
   const { newestNames } = await page({ snapshot: following(5), ask }).json();
   expect(newestNames).toEqual([{ id: node, name: "a.eth", since: "7", expiry: "9", registrant: "0x1" }]);
 });

@@ -18,25 +18,30 @@ import {
   type Snapshot,
 } from "../../status/types.ts";
 import { type ConfigContext, describeHealing } from "../ensnode/config.ts";
+import { registrarActions } from "../ensnode/registrar-actions.ts";
+import { requestTo } from "../kit/endpoint.ts";
+import { events } from "../v1/history.ts";
 import { needsNames } from "../v1/lists.ts";
 import { lateSeconds, timeOfIndex } from "./age.ts";
-import type { Ask } from "./ask.ts";
+import { type Ask, askRows } from "./ask.ts";
 import {
+  column,
   count,
   type Frame,
   facts,
+  factsOf,
   folded,
+  forms,
   type Html,
   listOf,
-  memberOf,
   moment,
   note,
   place,
+  type ShownColumn,
   section,
   sendPage,
   shown,
   type View,
-  valuesOf,
 } from "./layout.ts";
 import { overviewCharts, readOverview } from "./stats-page.ts";
 import { shortHex, titleOfChain } from "./words.ts";
@@ -156,7 +161,9 @@ const sizeOf = (schema: string) => `(SELECT sum(pg_total_relation_size(c.oid)) F
 const sizeSql = `SELECT json_build_object('schemaBytes', ${sizeOf("$1")}, 'cacheBytes', ${sizeOf("'ponder_sync'")},
   'databaseBytes', pg_database_size(current_database()))::text`;
 
-async function readSize(database: Database, schema: string, signal: AbortSignal): Promise<object> {
+type Size = Record<"schemaBytes" | "cacheBytes" | "databaseBytes", number | null>;
+
+async function readSize(database: Database, schema: string, signal: AbortSignal): Promise<Size | null> {
   const [text] = await database.row(sizeSql, [schema], signal);
   return JSON.parse(text ?? "null");
 }
@@ -270,21 +277,25 @@ type Newest = { id: string; name: string; since: string; expiry: string | null; 
 
 async function readNewest({ ask, config }: StatusSources): Promise<Newest[]> {
   if (!needsNames.plugins[0]?.some((plugin) => config.plugins.includes(plugin))) return [];
-  const ofActions = await ask("/api/registrar-actions?type=registration&recordsPerPage=10");
-  const ofEvents =
-    ofActions.status === 200
-      ? undefined
-      : await ask("/v1/events?type=registration&include=data&page_size=10");
-  const rows = memberOf(ofActions.body, "registrarActions") ?? memberOf(ofEvents?.body, "data");
-  if (!Array.isArray(rows)) throw new Error("The newest names cannot be read.");
-  const text = (row: unknown, ...members: string[]) =>
-    String(members.map((member) => memberOf(row, member)).find((value) => value !== undefined) ?? "");
-  return rows.map((row) => ({
-    id: text(row, "action.registrationLifecycle.node", "namehash"),
-    name: text(row, "name"),
-    since: text(row, "action.block.timestamp", "timestamp"),
-    expiry: text(row, "action.registrationLifecycle.expiresAt", "data.expires_at") || null,
-    registrant: text(row, "action.registrant", "data.registrant"),
+  const ofActions = requestTo(registrarActions[0], {}, { type: "registration", recordsPerPage: "10" });
+  const actions = await askRows(ask, ofActions, (body) => body.registrarActions);
+  if (actions !== undefined)
+    return actions.map(({ name, action }) => ({
+      id: action.registrationLifecycle.node,
+      name,
+      since: String(action.block.timestamp),
+      expiry: String(action.registrationLifecycle.expiresAt),
+      registrant: action.registrant,
+    }));
+  const ofEvents = requestTo(events, {}, { type: "registration", include: "data", page_size: "10" });
+  const entries = await askRows(ask, ofEvents, ({ data }) => data);
+  if (entries === undefined) throw new Error("The newest names cannot be read.");
+  return entries.map(({ namehash = "", name = "", timestamp, data }) => ({
+    id: namehash,
+    name,
+    since: timestamp ?? "",
+    expiry: data?.expires_at ?? null,
+    registrant: data?.registrant ?? "",
   }));
 }
 
@@ -440,8 +451,8 @@ function content(found: StatusFacts, view: View, figures: Html | undefined): Htm
   const state = isLate ? "late" : problems.length > 0 ? "trouble" : phase;
   return html`<div id="state"><p class="state ${state}"><strong>${text}</strong>${behind}</p>
 ${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}${ensv2(view, found)}</div>
-${section("Chains", listOf(view, "Chains", { rows: found.chains, columns: chain }))}
-${section("Progress", facts(valuesOf(view, summaryOf(found), progress)))}
+${section("Chains", listOf(view, "Chains", { rows: found.chains, columns: chainColumns }))}
+${section("Progress", factsOf(view, found, progress))}
 ${figures && section("Figures by month", figures)}
 ${section("Newest names", newestNames(view, found))}
 ${section("Feed of events", feed(view, found.feed))}
@@ -449,41 +460,96 @@ ${found.keys?.length ? section("API keys", keys(view, found.keys)) : ""}
 ${section("Anomalies", anomalies(view, found.anomalies))}
 ${folded("RPC requests", requests(view, found.rpc))}
 ${folded("Labels", labelFacts(view, found.labels))}
-${folded("Database", facts(valuesOf(view, found.database, database)))}
-${folded("Configuration", facts(valuesOf(view, found.configuration, configuration)))}`;
+${folded("Database", factsOf(view, found.database, databaseColumns))}
+${folded("Configuration", factsOf(view, found.configuration, configuration))}`;
 }
 
-const progress =
-  "Events indexed since the start=events:number, Events/s=rate.events:decimal, " +
-  "Backfill ends in=expectedEnd.seconds:span, Database indexes built (queries are slow until all are)=indexes.built:number, " +
-  "Database indexes in total=indexes.total:number, Reorganizations followed=reorganizations:number";
-const chain =
-  "Chain=id:chain, State=state:state, Indexed block=indexed.number:number, Target block=target.number:number, Progress=percent:percent, " +
-  "Block age=behind:span, Block hash=head.hash:hash";
-const labels =
-  "Label set=labelSetId, Label set version=labelSetVersion, Version at the start of the index=healing.from, Rows without a label checked=healing.asked:number, " +
-  "Rows healed=healing.healed:number, Healing=healing.state, Table healed in percent=healing.percent:decimal, Table ends in=healing.secondsLeft:span, Age of the counts below=coverage.age:span, Software version=version, Label database schema=schemaVersion, " +
-  "Latest version at the source=highestLabelSetVersion, Labels at the source=recordsCount:number, Labels requested since the start=asked:number, " +
-  "Found at the source=healed:number, Found in percent=hitPercent:decimal, Cache hits=cached:number, Outages=outages:number, Waiting=waiting:number";
-const coverage =
-  "Names=of, Number=names:number, Unknown labels=unknown:number, Known in percent=percent:decimal";
-const labelFacts = (view: View, found: StatusFacts["labels"]) => html`${facts(valuesOf(view, found, labels))}
-<p class="note">Most events carry only the hash of a label. A label is healed when the label source knows the text of its hash; other names are shown as [hash].</p>
-${found.coverage && listOf(view, "Known labels", { rows: found.coverage.counts, columns: coverage })}`;
-const database =
-  "Kind=kind, Schema=schema, Size of the schema=schemaBytes:bytes, Size of the RPC cache=cacheBytes:bytes, Size of the whole database=databaseBytes:bytes, " +
-  "History since block=earliest.number:number, History reaches back=earliest.seconds:span";
-const configuration =
-  "Namespace=namespace, Mode=mode, Plugins=plugins, RPC URLs=rpcUrls, Archives=archives, Logs checked=logChecks, Logs proven by receipts=provenByReceipts, Believed without proof=believedWithoutProof, " +
-  "Software version=version, Ponder=ponder, Node=node";
-
 // A reader counts no events, and a backfill follows no reorganizations.
-const summaryOf = ({ rate, events, reorganizations, ...found }: StatusFacts) => ({
-  ...found,
-  events,
-  rate: events === undefined ? undefined : rate,
-  reorganizations: found.phase === "live" ? reorganizations : undefined,
-});
+const progress: readonly ShownColumn<StatusFacts>[] = [
+  column("Events indexed since the start", ({ events }) => events, forms.number),
+  column("Events/s", ({ events, rate }) => (events === undefined ? undefined : rate?.events), forms.decimal),
+  column("Backfill ends in", ({ expectedEnd }) => expectedEnd?.seconds, forms.span),
+  column(
+    "Database indexes built (queries are slow until all are)",
+    ({ indexes }) => indexes?.built,
+    forms.number,
+  ),
+  column("Database indexes in total", ({ indexes }) => indexes?.total, forms.number),
+  column(
+    "Reorganizations followed",
+    ({ phase, reorganizations }) => (phase === "live" ? reorganizations : undefined),
+    forms.number,
+  ),
+];
+
+const chainColumns: readonly ShownColumn<StatusFacts["chains"][number]>[] = [
+  column("Chain", ({ id }) => id, forms.chain),
+  column("State", ({ state }) => state, forms.state),
+  column("Indexed block", ({ indexed }) => indexed?.number, forms.number),
+  column("Target block", ({ target }) => target?.number, forms.number),
+  column("Progress", (chain) => chain, forms.percent),
+  column("Block age", ({ behind }) => behind, forms.span),
+  column("Block hash", ({ head }) => head?.hash, forms.hash),
+];
+
+const labelColumns: readonly ShownColumn<StatusFacts["labels"]>[] = [
+  column("Label set", ({ labelSetId }) => labelSetId, forms.text),
+  column("Label set version", ({ labelSetVersion }) => labelSetVersion, forms.text),
+  column("Version at the start of the index", ({ healing }) => healing?.from, forms.text),
+  column("Rows without a label checked", ({ healing }) => healing?.asked, forms.number),
+  column("Rows healed", ({ healing }) => healing?.healed, forms.number),
+  column("Healing", ({ healing }) => healing?.state, forms.text),
+  column("Table healed in percent", ({ healing }) => healing?.percent, forms.decimal),
+  column("Table ends in", ({ healing }) => healing?.secondsLeft, forms.span),
+  column("Age of the counts below", ({ coverage }) => coverage?.age, forms.span),
+  column("Software version", ({ version }) => version, forms.text),
+  column("Label database schema", ({ schemaVersion }) => schemaVersion, forms.text),
+  column("Latest version at the source", (found) => found.highestLabelSetVersion, forms.text),
+  column("Labels at the source", ({ recordsCount }) => recordsCount, forms.number),
+  column("Labels requested since the start", ({ asked }) => asked, forms.number),
+  column("Found at the source", ({ healed }) => healed, forms.number),
+  column("Found in percent", ({ hitPercent }) => hitPercent, forms.decimal),
+  column("Cache hits", ({ cached }) => cached, forms.number),
+  column("Outages", ({ outages }) => outages, forms.number),
+  column("Waiting", ({ waiting }) => waiting, forms.number),
+];
+
+type CoverageRow = NonNullable<StatusFacts["labels"]["coverage"]>["counts"][number];
+
+const coverageColumns: readonly ShownColumn<CoverageRow>[] = [
+  column("Names", (row) => row.of, forms.text),
+  column("Number", ({ names }) => names, forms.number),
+  column("Unknown labels", ({ unknown }) => unknown, forms.number),
+  column("Known in percent", ({ percent }) => percent, forms.decimal),
+];
+
+const labelFacts = (view: View, found: StatusFacts["labels"]) => html`${factsOf(view, found, labelColumns)}
+<p class="note">Most events carry only the hash of a label. A label is healed when the label source knows the text of its hash; other names are shown as [hash].</p>
+${found.coverage && listOf(view, "Known labels", { rows: found.coverage.counts, columns: coverageColumns })}`;
+
+const databaseColumns: readonly ShownColumn<StatusFacts["database"]>[] = [
+  column("Kind", ({ kind }) => kind, forms.text),
+  column("Schema", ({ schema }) => schema, forms.text),
+  column("Size of the schema", ({ schemaBytes }) => schemaBytes, forms.bytes),
+  column("Size of the RPC cache", ({ cacheBytes }) => cacheBytes, forms.bytes),
+  column("Size of the whole database", ({ databaseBytes }) => databaseBytes, forms.bytes),
+  column("History since block", ({ earliest }) => earliest?.number, forms.number),
+  column("History reaches back", ({ earliest }) => earliest?.seconds, forms.span),
+];
+
+const configuration: readonly ShownColumn<StatusFacts["configuration"]>[] = [
+  column("Namespace", ({ namespace }) => namespace, forms.text),
+  column("Mode", ({ mode }) => mode, forms.text),
+  column("Plugins", ({ plugins }) => plugins, forms.text),
+  column("RPC URLs", ({ rpcUrls }) => rpcUrls, forms.text),
+  column("Archives", ({ archives }) => archives, forms.text),
+  column("Logs checked", ({ logChecks }) => logChecks, forms.text),
+  column("Logs proven by receipts", (found) => found.provenByReceipts, forms.text),
+  column("Believed without proof", (found) => found.believedWithoutProof, forms.text),
+  column("Software version", ({ version }) => version, forms.text),
+  column("Ponder", ({ ponder }) => ponder, forms.text),
+  column("Node", ({ node }) => node, forms.text),
+];
 
 // During the backfill the go-live may be ahead.
 function ensv2(view: View, { registrationInEnsv2: since, phase }: StatusFacts): Html | undefined {
@@ -494,9 +560,15 @@ function ensv2(view: View, { registrationInEnsv2: since, phase }: StatusFacts): 
   return html`<p>ENSv2 has registered names under .eth since block ${at}, ${moment(view, timestamp)}.</p>`;
 }
 
+const newestColumns: readonly ShownColumn<Newest>[] = [
+  column("Name", ({ id: namehash, name }) => ({ namehash, name }), forms.name),
+  column("Registered", ({ since }) => since, forms.time),
+  column("Expires", ({ expiry }) => expiry, forms.time),
+  column("Registrant", ({ registrant }) => registrant, forms.address),
+];
+
 function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Html {
-  const columns = "Name=name:name, Registered=since:time, Expires=expiry:time, Registrant=registrant:address";
-  if (names?.length) return listOf(view, "Newest names", { rows: names, columns });
+  if (names?.length) return listOf(view, "Newest names", { rows: names, columns: newestColumns });
   const isBackfilled = phase === "live" || phase === "completed";
   const missing = isBackfilled
     ? "The names could not be read."
@@ -504,44 +576,69 @@ function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Ht
   return note(names ? "None yet." : missing);
 }
 
+const hookColumns: readonly ShownColumn<ReturnType<typeof webhookFacts>>[] = [
+  column("Webhook", ({ name }) => name, forms.text),
+  column("State", ({ state }) => state, forms.state),
+  column("Oldest message waits for", ({ lagSeconds }) => lagSeconds, forms.span),
+  column("Delivered", ({ delivered }) => delivered, forms.number),
+  column("Failed attempts", ({ failed }) => failed, forms.number),
+  column("Reason", ({ reason }) => reason, forms.text),
+];
+
 // Open streams and webhooks. `hooks` is undefined in a reader.
-function feed(view: View, { hooks, ...streams }: StatusFacts["feed"]): Html {
+function feed(view: View, { hooks, streams }: StatusFacts["feed"]): Html {
   const label = "Webhooks, with counts since the start";
-  const columns =
-    "Webhook=name, State=state:state, Oldest message waits for=lagSeconds:span, Delivered=delivered:number, Failed attempts=failed:number, Reason=reason";
   const list = hooks === undefined ? note("The indexing process sends webhooks.") : undefined;
-  return html`${facts(valuesOf(view, streams, "Open streams of this process=streams:number"))}
-${hooks?.length ? listOf(view, label, { rows: hooks, columns }) : list}`;
+  return html`${facts([["Open streams of this process", forms.number(streams)]])}
+${hooks?.length ? listOf(view, label, { rows: hooks, columns: hookColumns }) : list}`;
 }
 
-function keys(view: View, rows: readonly KeyUse[]): Html {
-  const columns =
-    "Key=name, Requests=requests:number, Refused=refused:number, Units this minute=minute:number, Budget per minute=budget:number";
-  return listOf(view, "API keys, with counts since the start of this process", { rows, columns });
-}
+const keyColumns: readonly ShownColumn<KeyUse>[] = [
+  column("Key", ({ name }) => name, forms.text),
+  column("Requests", ({ requests }) => requests, forms.number),
+  column("Refused", ({ refused }) => refused, forms.number),
+  column("Units this minute", ({ minute }) => minute, forms.number),
+  column("Budget per minute", ({ budget }) => budget, forms.number),
+];
+
+const keys = (view: View, rows: readonly KeyUse[]) =>
+  listOf(view, "API keys, with counts since the start of this process", { rows, columns: keyColumns });
+
+type AnomalyFacts = StatusFacts["anomalies"][number];
+
+const lastOf = ({ examples }: AnomalyFacts) =>
+  examples.map(
+    (one) => `${titleOfChain(one.chainId)}, log ${one.logIndex} of ${shortHex(one.transactionHash)}`,
+  );
+
+const anomalyColumns: readonly ShownColumn<AnomalyFacts>[] = [
+  column("Kind", ({ kind }) => kind, forms.text),
+  column("Events", (row) => row.count, forms.number),
+  column("Latest", lastOf, forms.text),
+];
 
 // Anomalies by kind, with the last events of each.
-function anomalies(view: View, kinds: StatusFacts["anomalies"]): Html {
-  if (kinds.length === 0) return note("None since the start.");
-  const rows = kinds.map(({ examples, ...kind }) => ({
-    ...kind,
-    last: examples.map(
-      (one) => `${titleOfChain(one.chainId)}, log ${one.logIndex} of ${shortHex(one.transactionHash)}`,
-    ),
-  }));
+function anomalies(view: View, rows: readonly AnomalyFacts[]): Html {
+  if (rows.length === 0) return note("None since the start.");
   const label = "Events that were skipped or repaired, since the start";
-  return listOf(view, label, { rows, columns: "Kind=kind, Events=count:number, Latest=last" });
+  return listOf(view, label, { rows, columns: anomalyColumns });
 }
 
-// `list` is undefined in a reader, which sends no requests.
+const requestColumns: readonly ShownColumn<Requests>[] = [
+  column("Chain", ({ chain }) => chain, forms.text),
+  column("Method", ({ method }) => method, forms.text),
+  column("Answered", ({ answered }) => answered, forms.number),
+  column("Failed", ({ failed }) => failed, forms.number),
+  column("Compute units", ({ units }) => units, forms.number),
+];
+
+// `rows` is undefined in a reader, which sends no requests.
 function requests(view: View, rows: readonly Requests[] | undefined): Html {
   if (rows === undefined) return note("Only available on the indexing process.");
   if (rows.length === 0) return note("None.");
   const units = count(rows.reduce((sum, one) => sum + one.units, 0));
   const label = `Requests to the nodes since the start: ${units} Alchemy compute units`;
-  const columns =
-    "Chain=chain, Method=method, Answered=answered:number, Failed=failed:number, Compute units=units:number";
-  return html`<p>${label}</p>${listOf(view, "RPC requests", { rows, columns })}`;
+  return html`<p>${label}</p>${listOf(view, "RPC requests", { rows, columns: requestColumns })}`;
 }
 
 /** GET /: the page for browsers, its facts as JSON for others. */

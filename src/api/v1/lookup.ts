@@ -148,6 +148,30 @@ export const lookup = endpoint({
   },
 });
 
+/**
+ * The verified primary names of up to a hundred addresses, by address: of the names that an address holds, the one that it claims and that
+ * resolves to it. Pages call it; it is not served over HTTP, and costs what `/v1/lookup` does.
+ */
+export const primaryNames = endpoint({
+  ...ofLookup,
+  path: "/v1/lookup",
+  summary: "Verified primary names",
+  description: "Without those whose resolution only the chain knows.",
+  query: z.strictObject({ addresses: z.array(anyCaseAddress("addresses")).max(100) }),
+  answers: { 200: { description: "The names", schema: z.map(z.string(), z.string()) } },
+  handle: async (call, { lookup: source }: LookupContext) => {
+    const { addresses } = call.query;
+    const names = new Map<string, string>();
+    const ofEach = { owner: true, manager: true, size: 1, after: undefined, namespaces: null };
+    const asked = addresses.map((address) => ({ address, ...ofEach }));
+    await readAddresses(source, call, asked, (at, { rows: [first] }) => {
+      const facts = first && primaryFacts(source.namespaces, first, source.known);
+      if (first && facts?.is_primary_verified) names.set(addresses[at] ?? "", first.row.name);
+    });
+    return { status: 200, body: names };
+  },
+});
+
 type NumberedInput<Input> = { given: Input; at: number };
 type LookupSource = LookupContext["lookup"];
 

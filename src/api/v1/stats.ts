@@ -164,7 +164,8 @@ function parentsOf(
   return found.flatMap(({ leases }) => leases ?? []);
 }
 
-type FigureRow = { date: string; [member: string]: string | number | null };
+/** A row of a figure: the first day of its period, what it differs by, and the columns. */
+export type FigureRow = { date: string; [member: string]: string | number | null };
 
 const partMembers = ({ part: kind }: FigureOverTime, part: string, v2: IndexedNamespace["v2"]) => {
   if (kind !== "currency") return kind === undefined ? {} : { [kind]: part };
@@ -211,11 +212,11 @@ const shapeOf = ({ columns, part }: FigureOverTime) => ({
   ...("due" in columns ? { rate: z.number().nullable() } : {}),
 });
 
-// The responses of an endpoint with rows of a shape.
-const answersOf = (shape: z.core.$ZodLooseShape) => ({
+// The responses of an endpoint with rows of a schema.
+const answersOf = <S extends z.ZodType>(row: S) => ({
   200: {
     description: "The figures",
-    schema: z.strictObject({ data: z.array(z.strictObject(shape)), meta: metaSchema }),
+    schema: z.strictObject({ data: z.array(row), meta: metaSchema }),
   },
   503: { description: "The index is not complete, or nothing is counted yet", schema: errorSchema },
 });
@@ -254,7 +255,7 @@ async function answer(path: string, call: StatsCall, lookup: StatsSource) {
   };
 }
 
-const ofFigures = Object.entries(figuresOverTime).map(([path, figure]) => {
+function createFigure(path: string, figure: FigureOverTime) {
   const isOfAll = figure.part === "of";
   const plugins = isOfAll || path === "holders" ? [] : ["registrars"];
   return endpoint({
@@ -264,20 +265,30 @@ const ofFigures = Object.entries(figuresOverTime).map(([path, figure]) => {
     description: `${figure.description} By day, week or month, oldest first, JSON or CSV.`,
     query: closedQuery(isOfAll ? ofAll : ofParents),
     needs: { ...needsNames, plugins: [...needsNames.plugins, ...plugins] },
-    answers: answersOf(shapeOf(figure)),
-    handle: (call, { lookup }: LookupContext) => answer(path, call as StatsCall, lookup) as never,
+    answers: answersOf(z.strictObject(shapeOf(figure)) as z.ZodType<FigureRow>),
+    handle: (call, { lookup }: LookupContext) => answer(path, call as StatsCall, lookup),
   });
+}
+
+/** The endpoints of the figures, by their path below `/v1/stats`. */
+export const ofFigures: ReadonlyMap<string, ReturnType<typeof createFigure>> = new Map(
+  Object.entries(figuresOverTime).map(([path, figure]) => [path, createFigure(path, figure)]),
+);
+
+const parentSchema = z.strictObject({
+  namehash: hashSchema,
+  name: z.string().nullable(),
+  subname_count: countSchema,
 });
 
-const parentShape = { namehash: hashSchema, name: z.string().nullable(), subname_count: countSchema };
-
-const topParents = endpoint({
+/** GET /v1/stats/top-parents. */
+export const topParents = endpoint({
   ...ofLookup,
   path: "/v1/stats/top-parents",
   summary: "Names with the most direct subnames",
   description: "Up to 100, as the index counted them in the last hour, without names that are only in ENSv2.",
   query: closedQuery({ page_size: cursorParameters.page_size, min_block: minBlockParameter }),
-  answers: answersOf(parentShape),
+  answers: answersOf(parentSchema),
   handle: async ({ query, current, request }, { lookup }: LookupContext) => {
     const sql = `SELECT (${stateSql("coverage")} -> 'parents')::text`;
     const [text] = await lookup.database.row(sql, [], request.raw.signal);
@@ -288,4 +299,4 @@ const topParents = endpoint({
 });
 
 /** The endpoints of figures over time. */
-export const stats = [...ofFigures, topParents];
+export const stats = [...ofFigures.values(), topParents];

@@ -287,7 +287,7 @@ export const entrySchema = z.strictObject({
   log_index: z.int().nullable(),
   kind: z.enum(eventKinds).optional(),
   contract_address: addressSchema.nullable().optional(),
-  data: dataSchema.optional(),
+  data: (dataSchema as z.ZodType<EntryFacts>).optional(),
   subject: z.enum(["name", "child"]).optional(),
 });
 
