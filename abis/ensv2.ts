@@ -33,7 +33,10 @@ export const leaseAbi = parseAbi([
   "event NameRenewed(uint256 indexed tokenId, string label, uint64 duration, uint64 newExpiry, address paymentToken, bytes32 indexed referrer, uint256 amount)",
 ]);
 
-/** Events of the factory's proxies: upgrades; of resolvers also records under record ids, aliases and resources of roles. */
+/**
+ * Events of the factory's proxies: upgrades; of resolvers also records under record ids, aliases and resources of
+ * roles.
+ */
 export const resolverV2Abi = parseAbi([
   "event Upgraded(address indexed implementation)",
   "event ResolverCreated()",

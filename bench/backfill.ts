@@ -13,9 +13,11 @@
 // With --against, each mode runs beside the indexing functions of another checkout of this project (with its packages
 // installed); the last column is the mean ratio of the pairs: above 1, this one is faster.
 //
-// With --past, each round keeps no former rows, those of the last 1,000 blocks, and all. With --ensv2, the chain has nothing but names of the second generation. With --archive, an archive of the chain is recorded, then each
-// round indexes with a cold cache, over RPC and through the archive. With --proofs, each round does so with two RPC URLs by samples, and
-// with proofs of every log (RPC_VERIFY=receipts), over RPC and through an archive. --pad adds so many transactions of others to each block,
+// With --past, each round keeps no former rows, those of the last 1,000 blocks, and all. With --ensv2, the chain has
+// nothing but names of the second generation. With --archive, an archive of the chain is recorded, then each round
+// indexes with a cold cache, over RPC and through the archive. With --proofs, each round does so with two RPC URLs by
+// samples, and with proofs of every log (RPC_VERIFY=receipts), over RPC and through an archive. --pad adds so many
+// transactions of others to each block,
 // --line passes so many megabits a second, with a delay of 20 ms.
 
 import { writeFileSync } from "node:fs";
@@ -156,8 +158,8 @@ async function inTurn(subject: Subject, modes: Modes, rounds: number): Promise<M
 }
 
 /**
- * Runs the functions of this checkout and of another at the same time, so that other work on the machine slows both. Which
- * one starts first changes every round.
+ * Runs the functions of this checkout and of another at the same time, so that other work on the machine slows both.
+ * Which one starts first changes every round.
  */
 async function compare(subject: Subject, modes: Modes, other: string, rounds: number): Promise<void> {
   console.log("this checkout | the other | ratio, geometric mean: by time, by processor time");

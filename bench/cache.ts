@@ -1,10 +1,10 @@
-// A reader alone and behind nginx with deploy/nginx/nsindex.conf, 16 connections from another process, while a block comes every few
-// seconds: requests a second, and the share of them that the cache answers.
+// A reader alone and behind nginx with deploy/nginx/nsindex.conf, 16 connections from another process, while a block
+// comes every few seconds: requests a second, and the share of them that the cache answers.
 //
 //   node cli/with-node.mjs bench/cache.ts [--names 20000] [--seconds 40] [--block 12] [--popular 5000]
 //
-// All requests are GETs. Names and owners are asked for by popularity: the second half as often as the first, and so on (Zipf), among
-// `--popular` of them. Needs the programs of a Postgres server, and nginx.
+// All requests are GETs. Names and owners are asked for by popularity: the second half as often as the first, and so on
+// (Zipf), among `--popular` of them. Needs the programs of a Postgres server, and nginx.
 
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
-// What an index takes on disk: bytes a log and a name in Postgres with all indexes, by set of plugins, and the largest tables and
-// indexes.
+// What an index takes on disk: bytes a log and a name in Postgres with all indexes, by set of plugins, and the largest
+// tables and indexes.
 //
 //   node cli/with-node.mjs bench/disk.ts [--logs 100000] [--against CHECKOUT]
 //

@@ -1,5 +1,5 @@
-// Faults: what an index does while nodes lie. Every run ends equal to an index that saw none of it, or says what is wrong and is
-// equal after the command that it names; else the exit code is 1.
+// Faults: what an index does while nodes lie. Every run ends equal to an index that saw none of it, or says what is
+// wrong and is equal after the command that it names; else the exit code is 1.
 //
 //   node cli/with-node.mjs bench/faults.ts [--changes 5] [--lies all|none|<name>] [--seeds 3] [--jobs 2]
 //

@@ -1,9 +1,12 @@
-// The feed of name events: readers under reorganizations, kills and switches of the stable name; what it costs; what comes of faults.
+// The feed of name events: readers under reorganizations, kills and switches of the stable name; what it costs; what
+// comes of faults.
 //
-//   node cli/with-node.mjs bench/feed.ts [--only seeds|costs|faults] [--seeds 50] [--jobs 2] [--blocks 20] [--logs 100000]
+//   node cli/with-node.mjs bench/feed.ts [--only seeds|costs|faults] [--seeds 50] [--jobs 2] [--blocks 20] [--logs
+// 100000]
 //
-// Needs a Postgres server's programs (it starts one for the run), and for the seeds anvil. A client that does not come to hold what is listed
-// makes the exit code 1. The speed of the backfill beside a checkout without the feed: bench/backfill.ts --against.
+// Needs a Postgres server's programs (it starts one for the run), and for the seeds anvil. A client that does not come
+// to hold what is listed makes the exit code 1. The speed of the backfill beside a checkout without the feed:
+// bench/backfill.ts --against.
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { chainIds } from "../devnet/recorded-chains.ts";

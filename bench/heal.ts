@@ -1,5 +1,6 @@
-// Heals indexes of random histories while blocks come, are taken back, and processes are killed, and compares each with a new index; reads
-// others at each of their blocks, and compares with indexes that stopped there; then heals many names at once.
+// Heals indexes of random histories while blocks come, are taken back, and processes are killed, and compares each with
+// a new index; reads others at each of their blocks, and compares with indexes that stopped there; then heals many
+// names at once.
 //
 //   node cli/with-node.mjs bench/heal.ts [--seeds 50] [--names 200000]
 //   node cli/with-node.mjs bench/heal.ts --live [--names 200000] [--share 2] [--labels 2000000]

@@ -1,12 +1,15 @@
-// Attacks both services as several hostile clients would, all at once, and measures what other clients see: response times of /health,
+// Attacks both services as several hostile clients would, all at once, and measures what other clients see: response
+// times of /health,
 // /amirealtime and a small query (p99, worst, statuses other than 200), memory of the service and of Postgres, how far the index falls
-// behind, and requests per second of normal clients, without the attacks and during them. test/hostile shows what each attack alone does.
+// behind, and requests per second of normal clients, without the attacks and during them. test/hostile shows what each
+// attack alone does.
 //
-//   node cli/with-node.mjs bench/hostile.ts [--minutes 10] [--attackers 8] [--attack NAME,NAME] [--names 50000] [--sales 100000] [--seed 1]
+//   node cli/with-node.mjs bench/hostile.ts [--minutes 10] [--attackers 8] [--attack NAME,NAME] [--names 50000]
+// [--sales 100000] [--seed 1]
 //   node cli/with-node.mjs bench/hostile.ts --in-turn [--minutes 0.3]     each attack alone, by one attacker, a row of the table each
 //
-// Needs a Postgres server's programs and takes up to 10 GB of memory. All traffic stays on the loopback interface. Each attack is bounded
-// in count and time.
+// Needs a Postgres server's programs and takes up to 10 GB of memory. All traffic stays on the loopback interface. Each
+// attack is bounded in count and time.
 
 import { cpus, loadavg } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -46,7 +49,10 @@ async function settle({ read }: Observer): Promise<void> {
   await sleep(baselineMs);
 }
 
-/** Lets each attacker repeat attacks of `choice`, in an order of its own, for some minutes; returns how often each was run. */
+/**
+ * Lets each attacker repeat attacks of `choice`, in an order of its own, for some minutes; returns how often each was
+ * run.
+ */
 async function attackFor(world: World, choice: readonly Attack[], attackers: number) {
   const until = performance.now() + Number(values.minutes) * 60_000;
   const runs = new Map<string, number>();

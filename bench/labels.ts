@@ -3,8 +3,8 @@
 //   node cli/with-node.mjs bench/labels.ts [--labels 5000000] [--seconds 6] [--port 21900] [--folder DIR]
 //   node cli/with-node.mjs bench/labels.ts --against CHECKOUT [--rounds 20] [--seconds 1]
 //
-// With --against, this checkout alternates with another one of this project (with its packages installed): both ingest the
-// same dump, and both serve the same database in short turns. Ratios above 1: this one costs less processor time.
+// With --against, this checkout alternates with another one of this project (with its packages installed): both ingest
+// the same dump, and both serve the same database in short turns. Ratios above 1: this one costs less processor time.
 import { existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -92,7 +92,8 @@ async function ofService(checkout: string): Promise<Figure[]> {
 /** Prints the processor time of this checkout and another, which work by turns, and the other's by this one's. */
 async function compare(other: string, rounds: number): Promise<void> {
   const costs = new Map<string, [own: number[], others: number[]]>();
-  // Each checkout begins in every second round. One process may cost a tenth more than its twin for as long as it lives: each round has new ones.
+  // Each checkout begins in every second round. One process may cost a tenth more than its twin for as long as it
+  // lives: each round has new ones.
   for (let round = 0; round < rounds; round++) {
     for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
       const checkout = index === 0 ? projectRoot : other;

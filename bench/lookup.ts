@@ -22,10 +22,11 @@ import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/n
 import { processorSecondsOf, quantile } from "./measure.ts";
 import { startBenchPostgres } from "./world.ts";
 
-// The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's lookups at a fixed rate, and
-// each other route with 16 requests at a time, beside the limits of the release gate that ENS Labs' index must pass.
-//   node cli/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--only relevance]
-// Postgres keeps tables in as much memory as in compose.yaml. `--only`: the routes whose line begins with it, or `lookup`.
+// The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's lookups at a fixed
+// rate, and each other route with 16 requests at a time, beside the limits of the release gate that ENS Labs' index
+// must pass.   node cli/with-node.mjs bench/lookup.ts [--names 1000000] [--seconds 10] [--rate 200] [--only relevance]
+// Postgres keeps tables in as much memory as in compose.yaml. `--only`: the routes whose line begins with it, or
+// `lookup`.
 
 const { values: options } = parseArgs({
   options: {
@@ -107,7 +108,8 @@ function batch(inputs: number, kind: number) {
   };
 }
 
-// Milliseconds of processor time that the service and the connections of the database have taken: the same on a busy machine.
+// Milliseconds of processor time that the service and the connections of the database have taken: the same on a busy
+// machine.
 async function processorMs(): Promise<number> {
   const { rows } = await pool.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'");
   const { user, system } = process.cpuUsage();

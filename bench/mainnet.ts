@@ -2,8 +2,8 @@
 //
 //   NODE_OPTIONS=--max-old-space-size=6000 node cli/with-node.mjs bench/mainnet.ts [--logs 5000000]
 //
-// Prints logs/s (by time and by processor time) and memory by tenth of the way, and the time from the end of the backfill until all
-// indexes are built. Needs a Postgres server's programs.
+// Prints logs/s (by time and by processor time) and memory by tenth of the way, and the time from the end of the
+// backfill until all indexes are built. Needs a Postgres server's programs.
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";

@@ -31,7 +31,10 @@ export function megabytesIn(path: string, pattern: RegExp): number {
   }
 }
 
-/** Processor seconds that a process has taken, with those of its children that have ended if wanted; 0 once it has ended. */
+/**
+ * Processor seconds that a process has taken, with those of its children that have ended if wanted; 0 once it has
+ * ended.
+ */
 export function processorSecondsOf(pid: number | undefined, { withEnded = false } = {}): number {
   try {
     // Fields 14 and 15, of ended children 16 and 17, in hundredths of a second; the second field may contain spaces.

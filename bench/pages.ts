@@ -1,6 +1,6 @@
-// The pages as a browser gets them from the demo, each in fresh contexts: requests, bytes over the wire, time to first contentful paint
-// (of the very first view, and the median of five more), the server's time for the page itself, requests to other hosts, and what the
-// console says.
+// The pages as a browser gets them from the demo, each in fresh contexts: requests, bytes over the wire, time to first
+// contentful paint (of the very first view, and the median of five more), the server's time for the page itself,
+// requests to other hosts, and what the console says.
 //
 //   node cli/with-node.mjs bench/pages.ts
 //

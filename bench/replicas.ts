@@ -1,10 +1,13 @@
-// A primary with the indexer, two standbys, four readers (two of them behind PgBouncer) and nginx, while a block comes each second, some of
-// which replace others: what clients see of faults, and what a request costs with one, two and four readers.
+// A primary with the indexer, two standbys, four readers (two of them behind PgBouncer) and nginx, while a block comes
+// each second, some of which replace others: what clients see of faults, and what a request costs with one, two and
+// four readers.
 //
-//   node cli/with-node.mjs bench/replicas.ts [--only faults,growth] [--cache on] [--clients 24] [--rate 48] [--seconds 20]
+//   node cli/with-node.mjs bench/replicas.ts [--only faults,growth] [--cache on] [--clients 24] [--rate 48] [--seconds
+// 20]
 //
-// Needs the programs of a Postgres server, PgBouncer and nginx. A failed request that was not in flight at the killed process, a client that
-// sees a block number go back, an answer that mixes two blocks or names one after that of its rows, and a wrong hash make the exit code 1.
+// Needs the programs of a Postgres server, PgBouncer and nginx. A failed request that was not in flight at the killed
+// process, a client that sees a block number go back, an answer that mixes two blocks or names one after that of its
+// rows, and a wrong hash make the exit code 1.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -2,9 +2,9 @@
 //
 //   node cli/with-node.mjs bench/start.ts [--rounds 3] [--demo] [--parts]
 //
-// Indexes the recorded chain in subgraph mode, on a Postgres server of its own. Processor time is that of all processes of the command.
-// With --parts the indexing process is profiled, which slows it down, and its time is shown by package: that of Node's loader, of the garbage
-// collector, of each package, and of this project.
+// Indexes the recorded chain in subgraph mode, on a Postgres server of its own. Processor time is that of all processes
+// of the command. With --parts the indexing process is profiled, which slows it down, and its time is shown by package:
+// that of Node's loader, of the garbage collector, of each package, and of this project.
 import { spawn } from "node:child_process";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,10 @@
-// Requests per second of the whole indexing service, over HTTP with 16 connections from another process, for ten queries of clients.
+// Requests per second of the whole indexing service, over HTTP with 16 connections from another process, for ten
+// queries of clients.
 //
 //   node cli/with-node.mjs bench/subgraph-service.ts [--logs 60000] [--seconds 3]
 //
-// Indexes a generated chain on Postgres first; needs the server's programs. "one query" repeats the same text; "many" picks
-// from hundreds of different ones.
+// Indexes a generated chain on Postgres first; needs the server's programs. "one query" repeats the same text; "many"
+// picks from hundreds of different ones.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -85,7 +85,8 @@ describe("RPC URLs", () => {
   });
 });
 
-// PostgreSQL, frontend/backend protocol: an ErrorResponse to the startup message, with severity, code (appendix A) and message.
+// PostgreSQL, frontend/backend protocol: an ErrorResponse to the startup message, with severity, code (appendix A) and
+// message.
 test.each([
   ["28P01", 'password authentication failed for user "names"'],
   ["28000", 'role "names" does not exist'],

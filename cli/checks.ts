@@ -73,7 +73,8 @@ type Tools = { log(message: string): void; wait(milliseconds: number): Promise<v
 const pause = 2_000;
 
 /**
- * Runs the checks of a start: logs warnings, and waits while a dependency is unavailable. Throws a PreflightError that says what to correct.
+ * Runs the checks of a start: logs warnings, and waits while a dependency is unavailable. Throws a PreflightError that
+ * says what to correct.
  */
 export async function requireSound(start: Start, config: Config, tools: Tools): Promise<void> {
   for (const check of checks.filter(({ by }) => by.includes(start))) await passed(check, config, tools);

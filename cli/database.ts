@@ -9,8 +9,8 @@ import { PreflightError } from "./refusal.ts";
 export type DatabaseLocation = Pick<Config, "databaseUrl" | "databaseFolder">;
 
 /**
- * Connects to the configured database; undefined if the private server does not exist yet. Throws a PreflightError if the connection is
- * refused, and the driver's error while Postgres is away.
+ * Connects to the configured database; undefined if the private server does not exist yet. Throws a PreflightError if
+ * the connection is refused, and the driver's error while Postgres is away.
  */
 export async function openDatabase({
   databaseUrl,
@@ -52,8 +52,8 @@ export async function connect(databaseUrl: string, settings: pg.ClientConfig = {
 }
 
 /**
- * Returns the result of `work` on a connection to the configured database; that of `absent` if the private server does not exist yet, else
- * throws a PreflightError.
+ * Returns the result of `work` on a connection to the configured database; that of `absent` if the private server does
+ * not exist yet, else throws a PreflightError.
  */
 export async function withDatabase<T>(
   location: DatabaseLocation,

@@ -169,7 +169,10 @@ async function switchReaders(
   ].join("\n");
 }
 
-/** Throws an OperationError if readers with the environment of this process could not describe an index of these settings. */
+/**
+ * Throws an OperationError if readers with the environment of this process could not describe an index of these
+ * settings.
+ */
 function requireReadable(schema: string, settings: RowSettings): void {
   const own = toEnvironment(settings, process.env);
   try {

@@ -49,8 +49,8 @@ async function writeIndex({ since, what, format, ...options }: Target): Promise<
 }
 
 /**
- * Writes a view to a file, as it is at one block of each chain, and returns what to tell the operator. Throws a PreflightError if the index
- * is not complete.
+ * Writes a view to a file, as it is at one block of each chain, and returns what to tell the operator. Throws a
+ * PreflightError if the index is not complete.
  */
 export async function exportView(
   run: Statement,

@@ -1,5 +1,6 @@
-// Preloaded into each script of this project. For each file Node parses the description of its package anew to find its format, which is that
-// of the folder's other files with that extension. A package is the same for all files of a folder.
+// Preloaded into each script of this project. For each file Node parses the description of its package anew to find its
+// format, which is that of the folder's other files with that extension. A package is the same for all files of a
+// folder.
 import { registerHooks } from "node:module";
 import { extname } from "node:path";
 

@@ -7,8 +7,8 @@ import { escapeControls, parsedJson } from "../src/log/json-log.ts";
 const maxCharacters = 4_000;
 
 /**
- * Stream that removes secrets and control characters from Ponder's output, cuts long texts, and indents later lines of an entry. In a log
- * each line is an entry: a JSON string (cli/preload.mjs) or an object (`--log-format json`).
+ * Stream that removes secrets and control characters from Ponder's output, cuts long texts, and indents later lines of
+ * an entry. In a log each line is an entry: a JSON string (cli/preload.mjs) or an object (`--log-format json`).
  */
 export function logLines(secrets: Secrets, isLog: boolean): Transform {
   const decoder = new TextDecoder();
@@ -30,7 +30,10 @@ const fullDisk = /no space left on device|disk full/i;
 // Ponder exits right after its last attempt.
 const justNowMs = 60_000;
 
-/** Watches Ponder's output. `isFull`: whether it reported a full disk within the last minute; an older report does not explain an exit. */
+/**
+ * Watches Ponder's output. `isFull`: whether it reported a full disk within the last minute; an older report does not
+ * explain an exit.
+ */
 export function watchForFullDisk(now: () => number) {
   let last = Number.NEGATIVE_INFINITY;
   return {
@@ -59,7 +62,10 @@ const cut = (text: string) =>
 /** Texts that no log may contain, each with its replacement. */
 type Secrets = readonly (readonly [secret: string, standIn: string])[];
 
-/** Secrets of a configuration: URLs with more than a host (RPC, database, labels, archive), and the passwords and keys in them. */
+/**
+ * Secrets of a configuration: URLs with more than a host (RPC, database, labels, archive), and the passwords and keys
+ * in them.
+ */
 export function secretsOf({
   chains,
   databaseUrl,

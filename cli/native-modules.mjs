@@ -1,5 +1,5 @@
-// Stands in for Vite and vite-node under `ponder start` and `ponder serve`: Node runs the project's TypeScript itself. Only `ponder dev`,
-// which reloads changed files, needs them.
+// Stands in for Vite and vite-node under `ponder start` and `ponder serve`: Node runs the project's TypeScript itself.
+// Only `ponder dev`, which reloads changed files, needs them.
 import { pathToFileURL } from "node:url";
 
 /** The text of one of Ponder's virtual modules, such as `ponder:registry`. */

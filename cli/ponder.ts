@@ -1,7 +1,7 @@
 // Starts the indexing service: `ponder.ts <dev|start|serve> [options of Ponder]`.
 //
-// Checks the environment, waits for unavailable dependencies (RPC, label service), runs Ponder as a child, and restarts it after the disk
-// was full, or a dependency failed for longer than Ponder retries (exit code 75).
+// Checks the environment, waits for unavailable dependencies (RPC, label service), runs Ponder as a child, and restarts
+// it after the disk was full, or a dependency failed for longer than Ponder retries (exit code 75).
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { dirname, join } from "node:path";
@@ -31,8 +31,9 @@ const restartPause = 5_000;
 const fullDiskPause = 30_000;
 const shutdownGrace = 20_000;
 
-// A backfill creates many short-lived rows. Node's small default young generation copies half of them before they are dropped, and a larger
-// one delays requests while it is cleared. By default the old generation may grow by hundreds of megabytes before it is cleared.
+// A backfill creates many short-lived rows. Node's small default young generation copies half of them before they are
+// dropped, and a larger one delays requests while it is cleared. By default the old generation may grow by hundreds of
+// megabytes before it is cleared.
 const heapFlags = ["--max-semi-space-size=32", "--heap-growing-percent=50"];
 
 const log = (message: string) => console.error(escapeControls(message));
@@ -170,8 +171,8 @@ function run(command: Start, config: Config, { options, startBlocks }: Given): P
   const ponder = spawn(process.execPath, [...heapFlags, quiet, "--import", preload, bin, command, ...given], {
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     detached: true,
-    // Buffers from 128 KiB on return to the system when they are released: by default glibc raises that limit and keeps them.
-    // Ponder's output has no colours, since its control characters are escaped.
+    // Buffers from 128 KiB on return to the system when they are released: by default glibc raises that limit and keeps
+    // them. Ponder's output has no colours, since its control characters are escaped.
     env: {
       MALLOC_MMAP_THRESHOLD_: "131072",
       // ponder: the size of its row store, which ours uses too (src/ponder/rows).

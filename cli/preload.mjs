@@ -4,16 +4,17 @@ import { registerHooks } from "node:module";
 import { format } from "node:util";
 import { textOf } from "./native-modules.mjs";
 
-// When the launcher is gone, however it went, the process ends as on Ctrl-C. Without this a killed launcher would leave it
-// behind, holding port and database.
+// When the launcher is gone, however it went, the process ends as on Ctrl-C. Without this a killed launcher would leave
+// it behind, holding port and database.
 process.on("disconnect", () => process.kill(process.pid, "SIGINT"));
 
-// Ponder logs with console.log. Each call becomes one line, a JSON string, so that the launcher knows where an entry ends
-// whatever is written in it (cli/log-lines.ts).
+// Ponder logs with console.log. Each call becomes one line, a JSON string, so that the launcher knows where an entry
+// ends whatever is written in it (cli/log-lines.ts).
 const { log } = console;
 console.log = (...values) => log(JSON.stringify(format(...values)));
 
-// Stores of this project stand in for Ponder's: that of the rows, and that of what nodes returned. PONDER_STORES=stock leaves Ponder's.
+// Stores of this project stand in for Ponder's: that of the rows, and that of what nodes returned. PONDER_STORES=stock
+// leaves Ponder's.
 const isStock = process.env.PONDER_STORES === "stock";
 const indexingOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/\w+\.js$/;
 const storesOfPonder = {
@@ -28,8 +29,8 @@ const following = /\/node_modules\/ponder\/dist\/esm\/runtime\/realtime\.js$/;
 
 const runOfPonder = /\/node_modules\/ponder\/dist\/esm\/runtime\/omnichain\.js$/;
 
-// Of the 700 chains of viem Ponder needs those of which a block is final later than of others; URLs are configured here. To load all takes a
-// tenth of a start.
+// Of the 700 chains of viem Ponder needs those of which a block is final later than of others; URLs are configured
+// here. To load all takes a tenth of a start.
 const chainsOfPonder = /\/node_modules\/ponder\/dist\/esm\/utils\/chains\.js$/;
 const knownChains = [1, 5, 42, 137, 42161, 42170, 80001, 421613, 11155111]
   .map((id) => `export const chain${id} = { id: ${id}, rpcUrls: { default: { http: [] } } };`)
@@ -47,8 +48,9 @@ const patches = [
     patched: "if (isSyncComplete === false && pwr.isNextBegun !== true) { pwr.isNextBegun = true;",
   },
   {
-    // A newest block that could not be fetched counts as fetched: it would be taken for a duplicate until the next one, which on a
-    // quiet chain may take hours. And after ten minutes of polls that a node did not answer the process would end, and with it the other chains.
+    // A newest block that could not be fetched counts as fetched: it would be taken for a duplicate until the next one,
+    // which on a quiet chain may take hours. And after ten minutes of polls that a node did not answer the process
+    // would end, and with it the other chains.
     name: "errors of live blocks",
     file: /\/node_modules\/ponder\/dist\/esm\/sync-realtime\/index\.js$/,
     times: 1,
@@ -57,9 +59,9 @@ const patches = [
       "if (latestFetchedBlock === block) latestFetchedBlock = undefined; if (block === undefined) return;",
   },
   {
-    // A new connection runs its settings before its pool listens for errors: a database that goes away in that moment would end the
-    // process. One that fails would run its settings nevertheless: where the server closed it without an error, for ever. Both kinds of pools,
-    // writing and reading, have it.
+    // A new connection runs its settings before its pool listens for errors: a database that goes away in that moment
+    // would end the process. One that fails would run its settings nevertheless: where the server closed it without an
+    // error, for ever. Both kinds of pools, writing and reading, have it.
     name: "new connection that is lost",
     file: /\/node_modules\/ponder\/dist\/esm\/utils\/pg\.js$/,
     times: 2,

@@ -17,8 +17,8 @@ async function outputOf(program: string): Promise<unknown> {
   return JSON.parse(stdout);
 }
 
-// Ponder's own generator of ranges, over a chain without logs whose transaction for blocks 26 to 51 fails three times when it is
-// complete, as for a block that is given up. Prints the ranges whose logs were asked for.
+// Ponder's own generator of ranges, over a chain without logs whose transaction for blocks 26 to 51 fails three times
+// when it is complete, as for a block that is given up. Prints the ranges whose logs were asked for.
 const backfill = `
 import { getLocalSyncGenerator } from ${module("node_modules/ponder/dist/esm/runtime/historical.js")};
 ${anything}
@@ -65,8 +65,8 @@ test("a range of blocks that fails is fetched again, and those after it once", a
   expect(others.map((start) => [start, of(start)])).toEqual(others.map((start) => [start, 1]));
 });
 
-// Ponder's own following of a chain, whose newest block is named twice, and whose logs cannot be fetched the first time. Prints what it
-// yields each time, and how often it was asked for logs.
+// Ponder's own following of a chain, whose newest block is named twice, and whose logs cannot be fetched the first
+// time. Prints what it yields each time, and how often it was asked for logs.
 const live = `
 import { createRealtimeSync } from ${module("node_modules/ponder/dist/esm/sync-realtime/index.js")};
 ${anything}
@@ -102,7 +102,8 @@ test("a newest block that could not be fetched is fetched when it is named again
   expect(await outputOf(live)).toEqual({ yielded: [[], ["block"], []], asked: 2 });
 });
 
-// Ponder's pools at a server that accepts each connection and resets it at its first statement. Prints what each query ends with.
+// Ponder's pools at a server that accepts each connection and resets it at its first statement. Prints what each query
+// ends with.
 const pools = `
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -129,8 +130,8 @@ test("a new connection that is lost is an error of who asked for it, and ends no
   expect(await outputOf(pools)).toEqual(["ECONNRESET", "ECONNRESET"]);
 });
 
-// Ponder's build of a project whose schema throws in its third line. Prints the position in the stack, and what a schema without the
-// error exports.
+// Ponder's build of a project whose schema throws in its third line. Prints the position in the stack, and what a
+// schema without the error exports.
 const project = `
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -8,8 +8,8 @@ import { PreflightError } from "./refusal.ts";
 export type Server = Look & { url: string; place: string; run: Statement };
 
 /**
- * Does work on connections to those servers of `urls` that respond; `away` has the places of those that do not, or refuse the connection,
- * with the reason.
+ * Does work on connections to those servers of `urls` that respond; `away` has the places of those that do not, or
+ * refuse the connection, with the reason.
  */
 export async function onServers<T>(
   urls: readonly string[],
@@ -38,7 +38,10 @@ export async function onServers<T>(
   }
 }
 
-/** The standbys of a primary that were named and respond, the places of those that do not, and how many others stream, with all addresses. */
+/**
+ * The standbys of a primary that were named and respond, the places of those that do not, and how many others stream,
+ * with all addresses.
+ */
 export type Standbys = {
   named: readonly Server[];
   away: readonly string[];
@@ -47,7 +50,8 @@ export type Standbys = {
 };
 
 /**
- * Does work on the standbys of the server of `run`, which may be among `urls` itself. Throws a PreflightError if one is of another system.
+ * Does work on the standbys of the server of `run`, which may be among `urls` itself. Throws a PreflightError if one is
+ * of another system.
  */
 export function onStandbys<T>(
   run: Statement,

@@ -21,8 +21,8 @@ const getData = parseAbi([
   "function getData(uint256 id) view returns (address owner, uint32 fuses, uint64 expiry)",
 ]);
 
-// The rule of NameWrapper.getData (ens-contracts, _clearOwnerAndFuses): once the expiry is past no fuses, and no owner if
-// PARENT_CANNOT_CONTROL (65536) is burned.
+// The rule of NameWrapper.getData (ens-contracts, _clearOwnerAndFuses): once the expiry is past no fuses, and no owner
+// if PARENT_CANNOT_CONTROL (65536) is burned.
 const stored = new Map<Hex, { fuses: number; expiry: number }>([
   [namehash("living.eth"), { fuses: 65_537, expiry: now + 1 }],
   [namehash("lapsed.eth"), { fuses: 65_537, expiry: now - 1 }],

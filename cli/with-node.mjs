@@ -44,8 +44,8 @@ const child = spawn(
     // A service sees the end of this process as the end of the channel.
     stdio: isService ? ["inherit", "inherit", "inherit", "ipc"] : "inherit",
     env: {
-      // Code that Node has compiled, by the hash of its source: it makes the next start shorter. A folder that cannot be written is
-      // left alone.
+      // Code that Node has compiled, by the hash of its source: it makes the next start shorter. A folder that cannot
+      // be written is left alone.
       NODE_COMPILE_CACHE: join(root, "node_modules", ".cache", "compiled"),
       ...process.env,
       PATH: `${dirname(node)}${delimiter}${process.env.PATH ?? ""}`,

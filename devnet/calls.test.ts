@@ -39,8 +39,8 @@ const byId = new Map(known.map((entity) => [entity.id, entity]));
 
 test("a registry returns the resolvers that its events set, the older one's for names that it does not have", () => {
   const call = calls.get(registry)!;
-  // The mapping has one registry: it keeps the older one's resolver of a name that the newer one created, and knows no fallback
-  // of names without an owner.
+  // The mapping has one registry: it keeps the older one's resolver of a name that the newer one created, and knows no
+  // fallback of names without an owner.
   const newest = (entities: Entity[]) =>
     new Map(entities.map((event) => [event["domain"], Number(event["blockNumber"])]));
   const [created, set] = [newest(NewOwner.toSorted(byBlock)), newest(NewResolver.toSorted(byBlock))];

@@ -50,7 +50,8 @@ const events = new Map(
 
 type Args = Readonly<Record<string, Hex>>;
 
-// What an event sets of its node, unless it names another node or account: as the function that reads it with its argument.
+// What an event sets of its node, unless it names another node or account: as the function that reads it with its
+// argument.
 const changes: Record<string, (args: Args) => [field: string, value: unknown, of?: Hex | undefined]> = {
   NewOwner: ({ node, label, owner }) => ["owner", owner, keccak256(concatHex([node!, label!]))],
   Transfer: ({ owner }) => ["owner", owner],
@@ -229,8 +230,8 @@ export function ownCalls(chain: Chain, recording: Recording, addresses: Addresse
 }
 
 /**
- * The calls of the root chain: its own, and those that lead to the other chains. On the real chains a gateway proves what another chain
- * has; these look there.
+ * The calls of the root chain: its own, and those that lead to the other chains. On the real chains a gateway proves
+ * what another chain has; these look there.
  */
 export function rootCalls(root: ChainCalls, base: ChainCalls, linea: ChainCalls): ContractCalls {
   const at = ({ storage, addresses }: ChainCalls, name: string) => ({

@@ -43,8 +43,9 @@ export async function readEntities(endpoint: string, like: Entities, block?: num
 }
 
 /**
- * Compares two sets of entities field by field; `differences` has a line for each that is not as expected, `acceptedFields` counts
- * those that are equal only because their value is accepted. Relations to entities that do not exist follow the subgraph.
+ * Compares two sets of entities field by field; `differences` has a line for each that is not as expected,
+ * `acceptedFields` counts those that are equal only because their value is accepted. Relations to entities that do not
+ * exist follow the subgraph.
  */
 export function compareEntities(expected: Entities, got: Entities, accepted: Accepted = {}) {
   const ids = new Map(

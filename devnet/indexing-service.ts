@@ -27,7 +27,10 @@ export function startIndexingService({
   return startServiceProcess({ name: "indexing service", args, ...service });
 }
 
-/** Like `waitFor`, but throws a WaitError as soon as one of the services has ended, and with their last lines when time runs out. */
+/**
+ * Like `waitFor`, but throws a WaitError as soon as one of the services has ended, and with their last lines when time
+ * runs out.
+ */
 export async function waitWhileRunning<Result>(
   services: readonly ServiceProcess[],
   what: string,

@@ -71,12 +71,15 @@ const sent = (from: Hex, to: Hex, logs: EmittedLog[], value = 0n): PlannedTransa
   ...{ from, to, value, logs },
 });
 
-/** A registration or renewal: `expires` in Unix seconds, `cost` in wei, `referrer` as the root chain's controller has it. */
+/**
+ * A registration or renewal: `expires` in Unix seconds, `cost` in wei, `referrer` as the root chain's controller has
+ * it.
+ */
 type Sale = { label: string; owner: Hex; expires: bigint; cost?: bigint; referrer?: Hex };
 
 /**
- * Registration of a name with the deployment's resolver: what registrar, registry, resolver and controller emit. On the root chain the
- * controller holds the token until records are set; that is left out.
+ * Registration of a name with the deployment's resolver: what registrar, registry, resolver and controller emit. On the
+ * root chain the controller holds the token until records are set; that is left out.
  */
 export function register(deployment: Deployment, sale: Sale & { records?: Records }): PlannedTransaction {
   const { chain, parent, registry, registrar, controller, resolver } = deployment;
@@ -151,7 +154,10 @@ const renewedOnLinea = logsOf(lineaControllerAbi, "NameRenewed");
 const addrReverseNode = namehash("addr.reverse");
 const year = 31_536_000n;
 
-/** ENSIP-11: the coin type of an EVM chain is its id with this bit set; without an id it stands for all of them (ENSIP-19). */
+/**
+ * ENSIP-11: the coin type of an EVM chain is its id with this bit set; without an id it stands for all of them
+ * (ENSIP-19).
+ */
 export const evmCoinType = (chainId: number | string = 0): string => String(0x80000000n | BigInt(chainId));
 
 /** The account's addresses that a primary name on the chain needs (ENSIP-19). */
@@ -160,8 +166,9 @@ export const addressesFor = (chain: ChainName, account: Hex): Record<string, Hex
 });
 
 /**
- * What happens on a live chain: registrations, some with a primary name, renewals and changes of records. The result gives the
- * transactions of the next block, of which about half stay empty; `now` in Unix seconds. The seed determines everything but time.
+ * What happens on a live chain: registrations, some with a primary name, renewals and changes of records. The result
+ * gives the transactions of the next block, of which about half stay empty; `now` in Unix seconds. The seed determines
+ * everything but time.
  */
 export function createLife(deployment: Deployment, seed: number) {
   const random = createRandom(seed);

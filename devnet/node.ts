@@ -31,7 +31,9 @@ export async function startNode({ recording, life = () => [], port = 0, standIns
   let mined = 0;
   let ticking: NodeJS.Timeout | undefined;
 
-  /** Mines a block on the head, later than that: at the current time, with what the chain's life brings, unless given. */
+  /**
+   * Mines a block on the head, later than that: at the current time, with what the chain's life brings, unless given.
+   */
   function mineBlock({ timestamp, transactions }: Partial<Planned> = {}) {
     const parent = chain.block(chain.head());
     if (parent === undefined) throw new Error(`The head ${chain.head()} is not served.`);

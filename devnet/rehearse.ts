@@ -53,7 +53,9 @@ environment; without DATABASE_URL it uses a private Postgres server in a tempora
 /** `isKept`: the service goes on after the report, until the signal. */
 type Rehearsal = { folder: string; recording: Recording; node: DevNode; isKept: boolean };
 
-/** Runs the indexing service over all of a recording, as `npm start` would; returns whether the index is as expected. */
+/**
+ * Runs the indexing service over all of a recording, as `npm start` would; returns whether the index is as expected.
+ */
 async function rehearse({ folder, recording, node, isKept }: Rehearsal): Promise<boolean> {
   const { chainId } = recording;
   const numbers = recording.blocks.map((block) => Number(block["number"]));

@@ -1,4 +1,5 @@
-// The demo: `npm run demo [-- --subgraph | --ensv2] [--all]`. Needs no keys, no network, no database; PORT and LABELS_PORT choose the ports.
+// The demo: `npm run demo [-- --subgraph | --ensv2] [--all]`. Needs no keys, no network, no database; PORT and
+// LABELS_PORT choose the ports.
 import { parseArgs } from "node:util";
 import type { DemoWorld } from "./demo/chains.ts";
 import { runDemo } from "./demo/demo.ts";

@@ -28,7 +28,10 @@ function causeOf({ message, cause }: Error): string {
   return cause instanceof Error ? `${message} (${cause.message})` : message;
 }
 
-/** What was waited for does not come: time ran out, `look` threw this to give up at once, or a program cannot start or go on. */
+/**
+ * What was waited for does not come: time ran out, `look` threw this to give up at once, or a program cannot start or
+ * go on.
+ */
 export class WaitError extends Error {
   override name = "WaitError";
 }

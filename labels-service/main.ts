@@ -24,7 +24,9 @@ export type CommandContext = {
   signals: Pick<NodeJS.EventEmitter, "on" | "once" | "off">;
 };
 
-/** Runs the command that the first argument names, and returns the exit code. An error is one line on standard error. */
+/**
+ * Runs the command that the first argument names, and returns the exit code. An error is one line on standard error.
+ */
 export async function main(args: string[], context: CommandContext): Promise<number> {
   const program = new Command("npm run labels --")
     .description("The label healing service: labelhash to label.")

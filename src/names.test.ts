@@ -16,3 +16,11 @@ test("no exported name and no type has two declarations in src", () => {
   expect(places.size).toBeGreaterThan(1_000);
   expect([...places].filter(([, files]) => files.size > 1)).toEqual([]);
 });
+
+test("comments end within 120 columns", () => {
+  const files = globSync(["src/**/*.ts", "labels-service/**/*.ts", "cli/**/*.{ts,mjs}"]);
+  const isLong = (line: string) => line.length > 120 && /^\s*(\/\/|\/?\*)(?!.*@example)/.test(line);
+  const long = files.flatMap((file) => readFileSync(file, "utf8").split("\n").filter(isLong));
+  expect(files.length).toBeGreaterThan(500);
+  expect(long).toEqual([]);
+});

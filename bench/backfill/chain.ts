@@ -108,8 +108,8 @@ type HistoryOptions = Special & {
 };
 
 /**
- * Serves a generated history as Holesky, which every plugin can index without other chains, one block every 12 seconds, and writes every second label into a file, like an outdated label set.
- * `environment` points an index at both.
+ * Serves a generated history as Holesky, which every plugin can index without other chains, one block every 12 seconds,
+ * and writes every second label into a file, like an outdated label set. `environment` points an index at both.
  */
 export async function serveHistory({ logs, folder, given, others, ...special }: HistoryOptions) {
   const { transactions, labels } = given ?? namesHistory("holesky", logs, special);

@@ -60,9 +60,9 @@ type State = {
 };
 
 /**
- * A history of names of the second generation, of at least `count` logs: paid registrations under .eth with their seven logs,
- * names in registries of users, renewals, transfers, changed roles, pointers and records. One name in twenty has its owner's
- * resolver deployed, one in fifty a registry. Always the same.
+ * A history of names of the second generation, of at least `count` logs: paid registrations under .eth with their seven
+ * logs, names in registries of users, renewals, transfers, changed roles, pointers and records. One name in twenty has
+ * its owner's resolver deployed, one in fifty a registry. Always the same.
  */
 export const ensv2History = (count: number): { transactions: Iterable<Transaction>; labels: string[] } => ({
   transactions: steps(count),

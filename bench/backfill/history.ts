@@ -67,9 +67,9 @@ function contractsOf(namespace: "mainnet" | "holesky") {
 }
 
 /**
- * A history of the names under .eth in the proportions of mainnet's, of at least `count` logs and always the same: each third registers
- * through another controller, the second one through the wrapper. The transactions come one after the other, so that memory holds the
- * names only; `labels` are complete when all are taken.
+ * A history of the names under .eth in the proportions of mainnet's, of at least `count` logs and always the same: each
+ * third registers through another controller, the second one through the wrapper. The transactions come one after the
+ * other, so that memory holds the names only; `labels` are complete when all are taken.
  */
 export function namesHistory(namespace: "mainnet" | "holesky", count: number, special: Special = {}) {
   const labels = ["eth", "reverse", "addr"];

@@ -8,7 +8,9 @@ import { processorSecondsOf, residentMegabytes } from "../measure.ts";
 export const realRoot = fileURLToPath(new URL("../..", import.meta.url));
 const ponder = "node_modules/ponder/dist/esm/bin/ponder.js";
 
-/** Seconds of the backfill, processor seconds of the process from its first batch to its end, and its largest memory. */
+/**
+ * Seconds of the backfill, processor seconds of the process from its first batch to its end, and its largest memory.
+ */
 export type Indexed = { seconds: number; processorSeconds: number; peakMegabytes: number };
 
 /** An entry of Ponder's log. */
@@ -34,8 +36,8 @@ type Job = {
 };
 
 /**
- * Indexes once, calls `whenComplete` when the backfill is complete, and stops the service. Throws if the service exits earlier, or
- * logs a fatal error.
+ * Indexes once, calls `whenComplete` when the backfill is complete, and stops the service. Throws if the service exits
+ * earlier, or logs a fatal error.
  */
 export async function indexOnce(job: Job): Promise<Indexed> {
   const { name, seeEntry, whenComplete } = job;

@@ -5,7 +5,10 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const delayMs = 20;
 
-/** A line to the server at `target`, which passes so many megabits a second with a delay, 0 as many as there are. Counts the bytes that come back. */
+/**
+ * A line to the server at `target`, which passes so many megabits a second with a delay, 0 as many as there are. Counts
+ * the bytes that come back.
+ */
 export async function startLine(target: string, megabits: number) {
   const { hostname, port } = new URL(target);
   let [received, freeAt] = [0, 0];

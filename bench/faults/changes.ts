@@ -19,8 +19,9 @@ const changes: readonly Change[] = [
 ];
 
 /**
- * Follows a chain by URLs and archives that change its content, and prints what comes of each change. Wrong rows that nothing is said of must
- * not be, nor beside an honest URL such as are said to be believed. The checks of RPC answers are the product's; what is asked is what Ponder asks. Returns in how many runs there were some.
+ * Follows a chain by URLs and archives that change its content, and prints what comes of each change. Wrong rows that
+ * nothing is said of must not be, nor beside an honest URL such as are said to be believed. The checks of RPC answers
+ * are the product's; what is asked is what Ponder asks. Returns in how many runs there were some.
  */
 export async function followChanges(seeds: number): Promise<number> {
   if (seeds === 0) return 0;

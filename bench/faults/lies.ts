@@ -53,8 +53,8 @@ type Setting = Place & { expected: { backfilled: Rows; atEnd: Rows } };
 const patienceMs = 90_000;
 
 /**
- * Runs a case with a seed: first the backfill, then live on an index that is right. With the first seed an index that says that it is wrong
- * is also repaired as it says.
+ * Runs a case with a seed: first the backfill, then live on an index that is right. With the first seed an index that
+ * says that it is wrong is also repaired as it says.
  */
 export async function runCase(one: Case, seed: number, { expected, ...place }: Setting): Promise<Outcome> {
   const { lying } = one;
@@ -122,7 +122,10 @@ const turnsOfDoubt = 20;
 
 type Wanted = { block: number; expected: Rows; honest: string; hush: () => void; isRepaired: boolean };
 
-/** Whether the index is right; else what it says, and if it is to be repaired whether it is right after the command it names. */
+/**
+ * Whether the index is right; else what it says, and if it is to be repaired whether it is right after the command it
+ * names.
+ */
 async function outcomeOf(subject: Subject, wanted: Wanted): Promise<Result> {
   const { block, expected, hush, isRepaired } = wanted;
   const repaired = async (what: string, text: string) => {

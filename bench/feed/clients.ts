@@ -1,4 +1,5 @@
-// Clients of the stream in a process of their own. Takes "open" with paths, "health" with a port, and "read" for what came since the last time.
+// Clients of the stream in a process of their own. Takes "open" with paths, "health" with a port, and "read" for what
+// came since the last time.
 
 import { once } from "node:events";
 import { type ClientRequest, get, type IncomingMessage } from "node:http";
@@ -7,7 +8,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** What the process is sent; each is answered once it is done: streams are open once they are live. */
 export type ClientJob = { open: string[] } | { health: number } | "read" | "close";
 
-/** Messages by block, with the Unix milliseconds at which they came, and of /health the milliseconds that responses took. */
+/**
+ * Messages by block, with the Unix milliseconds at which they came, and of /health the milliseconds that responses
+ * took.
+ */
 export type ClientSeen = { messages: [block: number, at: number][]; health: number[] };
 
 let seen: ClientSeen = { messages: [], health: [] };

@@ -16,7 +16,10 @@ const streams = 1_000;
 
 type Clients = ReturnType<typeof startClients>;
 
-/** Prints what the feed costs while nothing else happens: messages of new blocks, with one stream and with many, and streams that wait. */
+/**
+ * Prints what the feed costs while nothing else happens: messages of new blocks, with one stream and with many, and
+ * streams that wait.
+ */
 export async function measureLive(world: FeedWorld, blocks: number): Promise<void> {
   const clients = startClients();
   const { indexer, reader } = world;

@@ -1,4 +1,5 @@
-// Runs attacks in a process of its own, so that a body of 600 MB does not delay the measurements. Takes one job at a time.
+// Runs attacks in a process of its own, so that a body of 600 MB does not delay the measurements. Takes one job at a
+// time.
 import { setMaxListeners } from "node:events";
 import { createRandom } from "../../devnet/random.ts";
 import { attacks } from "./attacks.ts";

@@ -113,7 +113,9 @@ const unfinishedBodies = (target: Target, path: string) =>
     socket.destroy();
   });
 
-/** Sends a request `count` times over one connection at once, and waits until all are answered or the connection ends. */
+/**
+ * Sends a request `count` times over one connection at once, and waits until all are answered or the connection ends.
+ */
 async function pipeline(target: Target, bytes: string, count: number): Promise<void> {
   const socket = await open(target, "");
   let answered = 0;
@@ -184,7 +186,8 @@ const batch = (target: Target, length: number, count: number, unreadForMs?: numb
 
 type Row = [name: string, seconds: number, run: Attack["run"]];
 
-// Through how a request is sent, or its response read; by small, legal documents that are expensive to execute; by lookups.
+// Through how a request is sent, or its response read; by small, legal documents that are expensive to execute; by
+// lookups.
 const ofIndex: Row[] = [
   // 60 clients on deep pages of the sales.
   [

@@ -1,5 +1,5 @@
-// Watches services from a process of its own, which neither attacks nor the bench delay. Takes the list of what to watch first, then
-// "read" for the observations since the last time.
+// Watches services from a process of its own, which neither attacks nor the bench delay. Takes the list of what to
+// watch first, then "read" for the observations since the last time.
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { finished } from "node:stream/promises";

@@ -15,8 +15,8 @@ const schema = "hostile";
 export type World = Awaited<ReturnType<typeof startWorld>>;
 
 /**
- * Starts Postgres, the live chains of the demo, the label service and the indexing service with all plugins, and adds rows to
- * the finished index.
+ * Starts Postgres, the live chains of the demo, the label service and the indexing service with all plugins, and adds
+ * rows to the finished index.
  */
 export async function startWorld(rows: AddedRows) {
   const postgres = await startBenchPostgres();

@@ -1,5 +1,6 @@
-// Loads a service from a separate process, so that it has its event loop to itself. Takes jobs from the process that forked it, one at a
-// time: 16 connections, each sending random ones of the requests in turn, after a second of warm-up.
+// Loads a service from a separate process, so that it has its event loop to itself. Takes jobs from the process that
+// forked it, one at a time: 16 connections, each sending random ones of the requests in turn, after a second of
+// warm-up.
 import { load } from "./load.ts";
 
 /** What the process is sent. */

@@ -11,8 +11,8 @@ const unfinal = 900;
 const span = 5 * year;
 
 /**
- * Adds a registration and a renewal of each lease, spread over five years up to now, and counts what is final. Returns the seconds that
- * counting has taken.
+ * Adds a registration and a renewal of each lease, spread over five years up to now, and counts what is final. Returns
+ * the seconds that counting has taken.
  */
 export async function fillFigures(pool: Pool, namespaces: readonly IndexedNamespace[]): Promise<number> {
   const registrar = "eip155:1/erc721:0x57f1887a8bf19b14fc0df6fd9b2acc9af147ea85";

@@ -41,7 +41,8 @@ export const ownerOf = (i: number, count: number) =>
 const isWrapped = (i: number) => i % 10 === 1;
 const expiryOf = (i: number) => now - year + ((i * 104_729) % (4 * year));
 
-// An owner and a record for each name, a registration and a renewal for each lease; of one in ten names on another chain.
+// An owner and a record for each name, a registration and a renewal for each lease; of one in ten names on another
+// chain.
 async function fillEvents(pool: Pool) {
   const place = (
     table: string,

@@ -78,7 +78,10 @@ export async function fillArchive(folder: string, count: number) {
   };
 }
 
-/** Serves the headers of an archive and the blocks behind it, all without logs, over JSON-RPC; `mine` adds a block and returns its number. */
+/**
+ * Serves the headers of an archive and the blocks behind it, all without logs, over JSON-RPC; `mine` adds a block and
+ * returns its number.
+ */
 export async function serveHead({ lastBlock, headers }: Filled) {
   const chain = createChain({ chainId: mainnet, blocks: headers, standIns: 2 * emptyBlocks, finality: 0 });
   chain.setHead(lastBlock + emptyBlocks);

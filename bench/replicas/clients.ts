@@ -1,4 +1,5 @@
-// Clients in a process of their own, each with one request at a time and at a constant rate. Each sends the newest block that it has seen.
+// Clients in a process of their own, each with one request at a time and at a constant rate. Each sends the newest
+// block that it has seen.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
@@ -8,7 +9,9 @@ import { type Answer, type Kind, kindsOf } from "./kinds.ts";
 /** What the process is sent first. `base`: the block before the first subname of `clock.eth`. */
 export type ClientJob = { url: string; clients: number; perSecond: number; chainId: string; base: number };
 
-/** What came since the last report. Times are Unix milliseconds. `hashes`: those that were said of blocks, by timestamp. */
+/**
+ * What came since the last report. Times are Unix milliseconds. `hashes`: those that were said of blocks, by timestamp.
+ */
 export type Report = {
   requests: number;
   failed: { begun: number; ended: number; text: string }[];

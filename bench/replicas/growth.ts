@@ -43,8 +43,8 @@ async function processorSecondsOfAll(pids: readonly (number | undefined)[]): Pro
 }
 
 /**
- * Prints what a second of processor time answers with one, two and four readers behind nginx without its cache, the readers on the standbys
- * in turn: requests of the mix over 16 connections, as fast as they are answered.
+ * Prints what a second of processor time answers with one, two and four readers behind nginx without its cache, the
+ * readers on the standbys in turn: requests of the mix over 16 connections, as fast as they are answered.
  */
 export async function measureGrowth(world: ReplicaWorld): Promise<void> {
   const [first, second, ...pooled] = world.readers;

@@ -25,8 +25,8 @@ export type ReplicaWorld = Awaited<ReturnType<typeof startReplicas>>;
 type Reader = Awaited<ReturnType<Awaited<ReturnType<typeof createIndexer>>["startBeside"]>>;
 
 /**
- * The recorded root chain, on which a block comes each second that changes `clock.eth`, and replaces up to three others about every tenth
- * time. Timestamps are those of one block of all branches.
+ * The recorded root chain, on which a block comes each second that changes `clock.eth`, and replaces up to three others
+ * about every tenth time. Timestamps are those of one block of all branches.
  */
 async function startChain() {
   const node = await startNode({ recording: recordingOf("root") });

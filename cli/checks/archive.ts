@@ -35,10 +35,14 @@ export async function examineArchive({
     : found;
 }
 
-// Others may control a remote archive: some of its segments are read, and compared with a node. A folder's newest segment is read.
+// Others may control a remote archive: some of its segments are read, and compared with a node. A folder's newest
+// segment is read.
 const spotChecked = { segments: 3, blocks: 5 };
 
-/** Content of an archive for a chain, in words; undefined if there is none. Throws an error if something is wrong with it. */
+/**
+ * Content of an archive for a chain, in words; undefined if there is none. Throws an error if something is wrong with
+ * it.
+ */
 async function partOf(archive: string, { id, rpc }: IndexedChain): Promise<string | undefined> {
   const manifest = await readManifest(archive, id);
   const [last, ...others] = manifest?.segments.toSorted((a, b) => b.to - a.to) ?? [];

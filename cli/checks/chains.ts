@@ -26,7 +26,8 @@ type Settings = Pick<Config, "namespace" | "chains" | "databaseUrl" | "databaseF
 const section = seeOperations("When the chain contradicts the index");
 
 /**
- * Compares the blocks of index and cache with the nodes. After a difference the index does not start, and the finding says what to run.
+ * Compares the blocks of index and cache with the nodes. After a difference the index does not start, and the finding
+ * says what to run.
  */
 export function examineBlocks(config: Settings): Promise<Finding[]> {
   const { warning, away, fail } = about("blocks");
@@ -62,7 +63,8 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
 }
 
 /**
- * Reads block hashes from all URLs of a chain. Rejects with a PreflightError if they differ, and with an AggregateError if none responds.
+ * Reads block hashes from all URLs of a chain. Rejects with a PreflightError if they differ, and with an AggregateError
+ * if none responds.
  */
 function hashReader({ id, rpc }: IndexedChain) {
   return async (number: number): Promise<string | undefined> => {

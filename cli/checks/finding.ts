@@ -1,6 +1,6 @@
 /**
- * Result of a check; `remedy` says what to do, `section` refers to where the documents say more (`seeOperations`). A start logs a `warning`,
- * waits while something is `away`, and does not start after `fail`.
+ * Result of a check; `remedy` says what to do, `section` refers to where the documents say more (`seeOperations`). A
+ * start logs a `warning`, waits while something is `away`, and does not start after `fail`.
  */
 export type Finding = {
   subject: string;

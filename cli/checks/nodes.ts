@@ -15,8 +15,8 @@ export function nameOfUrl(chainId: number, urls: readonly string[], index: numbe
 }
 
 /**
- * Checks that each chain has an RPC URL that responds, and none of another chain. A chain of which `readKnown` knows blocks, by chain id, may
- * be silent.
+ * Checks that each chain has an RPC URL that responds, and none of another chain. A chain of which `readKnown` knows
+ * blocks, by chain id, may be silent.
  */
 export async function examineUrls(
   { chains }: Pick<Config, "chains">,

@@ -36,7 +36,10 @@ export async function examineReadServers({ readUrls }: Pick<Config, "readUrls">)
   });
 }
 
-/** The URL of the server that a reader begins with: the one that is furthest, else the first; of one server that of the database. */
+/**
+ * The URL of the server that a reader begins with: the one that is furthest, else the first; of one server that of the
+ * database.
+ */
 export async function nearestUrl({ readUrls, databaseUrl }: Pick<Config, "readUrls" | "databaseUrl">) {
   if (readUrls.length === 0) return databaseUrl;
   return onServers(readUrls, async (servers) => {

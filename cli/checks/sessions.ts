@@ -9,8 +9,9 @@ type Settings = Pick<Config, "databaseUrl" | "databaseFolder" | "readUrls" | "sh
 const tries = 5;
 
 /**
- * Checks that connections have sessions of their own. With a pooler in transaction mode two of them take turns on one, and what a process
- * sets on it, such as the schema that it reads, holds for others. Throws a PreflightError if a pooler refuses connections of Ponder.
+ * Checks that connections have sessions of their own. With a pooler in transaction mode two of them take turns on one,
+ * and what a process sets on it, such as the schema that it reads, holds for others. Throws a PreflightError if a
+ * pooler refuses connections of Ponder.
  */
 export async function examineSessions(config: Settings): Promise<Finding[]> {
   if (config.databaseFolder !== undefined || config.sharesSessions) return [];

@@ -30,8 +30,8 @@ export type ViewFile = {
 };
 
 /**
- * Writes a file row by row, and returns the number of rows. The file appears when it is complete. What it has is in the metadata of a Parquet
- * file, else in `<path>.meta.json`.
+ * Writes a file row by row, and returns the number of rows. The file appears when it is complete. What it has is in the
+ * metadata of a Parquet file, else in `<path>.meta.json`.
  */
 export async function writeViewFile(
   path: string,

@@ -13,10 +13,13 @@ import { PreflightError } from "../refusal.ts";
 import { writeViewFile } from "./files.ts";
 import { openSnapshot, readView, type Settings } from "./snapshot.ts";
 
-// A folder of Parquet files of the SQL views. Events that are final never change: each run adds those since the last one as a file, whose
-// name says from which second on and before which one. All others are replaced at once: `current` is a link to the last run's folder.
+// A folder of Parquet files of the SQL views. Events that are final never change: each run adds those since the last
+// one as a file, whose name says from which second on and before which one. All others are replaced at once: `current`
+// is a link to the last run's folder.
 
-/** Where the events of an empty folder begin: with the first, at a time (Unix seconds), or at a block of the root chain. */
+/**
+ * Where the events of an empty folder begin: with the first, at a time (Unix seconds), or at a block of the root chain.
+ */
 export type Since = "last" | { time: number } | { block: number };
 
 /** Parses `last`, a block number, or a date (ISO 8601, in UTC). Throws an InvalidArgumentError. */
@@ -29,7 +32,10 @@ export function sinceOf(text: string): Since {
   return { time: time / 1_000 };
 }
 
-/** Brings a folder up to the index, and returns what to tell the operator. Throws a PreflightError if the folder is of another index. */
+/**
+ * Brings a folder up to the index, and returns what to tell the operator. Throws a PreflightError if the folder is of
+ * another index.
+ */
 export async function keepFolder(
   run: Statement,
   config: Settings,

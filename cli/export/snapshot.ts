@@ -8,7 +8,10 @@ import { type Columns, decimalDigits, type ViewFile } from "./files.ts";
 /** Of the configuration what an export needs. */
 export type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugins">;
 
-/** Begins a snapshot of an index. Returns the last indexed block of each chain, as files name them. Throws a PreflightError if the index is not complete. */
+/**
+ * Begins a snapshot of an index. Returns the last indexed block of each chain, as files name them. Throws a
+ * PreflightError if the index is not complete.
+ */
 export async function openSnapshot(run: Statement, config: Settings): Promise<ViewFile["blocks"]> {
   await beginSnapshot(run, config);
   // The driver reads times in this form alone.
@@ -43,7 +46,8 @@ const fileColumns = (view: SqlView): Columns =>
     columnsOfView(view).map(({ name, type }) => [name, name === "token_id" ? "STRING" : fileTypes[type]]),
   );
 
-// The driver returns 64-bit numbers and amounts as text. An amount that no DECIMAL holds is null; no price comes near it.
+// The driver returns 64-bit numbers and amounts as text. An amount that no DECIMAL holds is null; no price comes near
+// it.
 function toFileValue(value: unknown, type: Columns[string]): unknown {
   if (value === null || (type !== "INT64" && type !== "DECIMAL")) return value;
   const digits = String(value);
@@ -52,7 +56,10 @@ function toFileValue(value: unknown, type: Columns[string]): unknown {
 
 const rowsAtOnce = 2_000;
 
-/** The file of a view, whose rows are read from an open snapshot as they are written. `where`: a condition on its events. */
+/**
+ * The file of a view, whose rows are read from an open snapshot as they are written. `where`: a condition on its
+ * events.
+ */
 export function readView(
   run: Statement,
   schema: string,

@@ -14,8 +14,9 @@ type Held = { count: number; unlock(): void; server: Promise<PostgresServer> };
 const held = new Map<string, Held>();
 
 /**
- * Holds the private server of `folder` for this process: starts it, and stops it with the last release. Where another process holds it,
- * only a start (`isOwner`) is refused: others use that server. Undefined if there is none yet, which only a start creates.
+ * Holds the private server of `folder` for this process: starts it, and stops it with the last release. Where another
+ * process holds it, only a start (`isOwner`) is refused: others use that server. Undefined if there is none yet, which
+ * only a start creates.
  */
 export async function holdServer(
   folder: string,

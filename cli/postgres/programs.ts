@@ -15,8 +15,8 @@ import { basename, dirname, join } from "node:path";
 import { PreflightError } from "../refusal.ts";
 
 /**
- * Folder of the programs `initdb` and `postgres` that npm installed, or of a copy that the server of a service by root may run. Throws a
- * PreflightError where there are none.
+ * Folder of the programs `initdb` and `postgres` that npm installed, or of a copy that the server of a service by root
+ * may run. Throws a PreflightError where there are none.
  */
 export function postgresPrograms(): string {
   const platform = `${process.platform}-${process.arch}`;
@@ -84,8 +84,8 @@ function linkLibraries(native: string): void {
 export type SystemUser = { uid: number; gid: number };
 
 /**
- * The user that a server of `folder` runs as, since Postgres refuses to run as root: the folder's owner, else `postgres` or `nobody`.
- * Undefined for the user of this process.
+ * The user that a server of `folder` runs as, since Postgres refuses to run as root: the folder's owner, else
+ * `postgres` or `nobody`. Undefined for the user of this process.
  */
 export function serverUser(folder: string): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;

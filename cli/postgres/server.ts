@@ -21,8 +21,8 @@ import { postgresPrograms, type SystemUser, serverUser } from "./programs.ts";
 /** A running Postgres server. `stop` resolves once it has ended, with all that was committed on disk. */
 export type PostgresServer = { url: string; stop(): Promise<void> };
 
-// For one process of this service with all plugins, as `npm run doctor` advises for any server. They are lines of postgresql.conf, which
-// operators may edit. Nothing replicates from a private server.
+// For one process of this service with all plugins, as `npm run doctor` advises for any server. They are lines of
+// postgresql.conf, which operators may edit. Nothing replicates from a private server.
 const settings = [
   "shared_buffers=512MB",
   "maintenance_work_mem=256MB",
@@ -44,14 +44,15 @@ const socketName = ".s.PGSQL.5432";
 const output = "server.log";
 const pollMs = 10;
 
-// Runs the server, and ends it once the other end of descriptor 3 is closed, as by the death of the process that has it: when its clients
-// have left, or after 20 seconds. What waits for that is no child of the server, which would take its death for that of a backend.
+// Runs the server, and ends it once the other end of descriptor 3 is closed, as by the death of the process that has
+// it: when its clients have left, or after 20 seconds. What waits for that is no child of the server, which would take
+// its death for that of a backend.
 const guarded = `( (read -r _ <&3; kill -TERM $$; n=0; while kill -0 $$ && [ $n -lt 20 ]; do sleep 1; n=$((n + 1)); done; kill -INT $$) 2> /dev/null & )
 exec "$@" 3<&-`;
 
 /**
- * Starts a Postgres server on `folder`, which is created where it is missing, on a Unix socket in it. It ends with this process, however
- * that ends. Only one process at a time may do so. Throws a PreflightError that says what to change.
+ * Starts a Postgres server on `folder`, which is created where it is missing, on a Unix socket in it. It ends with this
+ * process, however that ends. Only one process at a time may do so. Throws a PreflightError that says what to change.
  */
 export async function startServer(folder: string, more: readonly string[] = []): Promise<PostgresServer> {
   if (Buffer.byteLength(join(folder, socketName)) > longestSocket)
@@ -175,7 +176,10 @@ function isServer(pid: number, folder: string): boolean {
   }
 }
 
-/** Waits until the server accepts connections, after a crash once it has recovered. Throws a PreflightError with its last words if it ends. */
+/**
+ * Waits until the server accepts connections, after a crash once it has recovered. Throws a PreflightError with its
+ * last words if it ends.
+ */
 async function accepting(server: ChildProcess, folder: string): Promise<void> {
   const failed = new Promise<Error>((resolve) => server.once("error", resolve));
   const ended = once(server, "exit").then(() => new Error(lastWords(folder)));

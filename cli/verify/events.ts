@@ -13,7 +13,8 @@ import type { Asked } from "./questions.ts";
 const registrarTransfer = "Transfer(address,address,uint256)";
 
 /**
- * Events by role of their contract. Each has a row in a history, such as `domain_event`, and its subject has a row, such as in `domain`.
+ * Events by role of their contract. Each has a row in a history, such as `domain_event`, and its subject has a row,
+ * such as in `domain`.
  */
 const events = {
   registry: { "NewOwner(bytes32,bytes32,address)": "domain", "Transfer(bytes32,address)": "domain" },
@@ -44,8 +45,8 @@ function kindsOf({ datasources, plugins, rootChainId, chains }: Config): Kind[] 
   });
 }
 
-// The next 50 logs from each point, of all contracts: the next one of a single contract may be far away. A mint has no row yet, as it comes
-// before its registration.
+// The next 50 logs from each point, of all contracts: the next one of a single contract may be far away. A mint has no
+// row yet, as it comes before its registration.
 const cachedEvents = `WITH picked AS (
   SELECT DISTINCT log.* FROM unnest($1::bigint[]) point CROSS JOIN LATERAL (
     SELECT block_number, log_index, address, topic0, topic1 FROM ponder_sync.logs
@@ -67,8 +68,8 @@ const statement = `${cachedEvents} ${["domain", "registration", "resolver"].map(
 type Tools = { config: Config; heads: ReadonlyMap<number, BlockRef>; asked: Asked };
 
 /**
- * Looks up events of the RPC cache behind random blocks. Returns their number, and a text for each that lacks a row. Looks up none for an
- * index of a part of the chain.
+ * Looks up events of the RPC cache behind random blocks. Returns their number, and a text for each that lacks a row.
+ * Looks up none for an index of a part of the chain.
  */
 export async function missingRows(run: Statement, { config, heads, asked }: Tools) {
   const found = { looked: 0, missing: [] as string[] };

@@ -5,10 +5,13 @@ import { zeroAddress } from "../../src/ens/ids.ts";
 import { keccak256 } from "../../src/ens/keccak.ts";
 import type { Question } from "./questions.ts";
 
-// Where contracts keep the values of the index: from `storageLayout`, an output of the Solidity compiler, for the sources that the comments
-// name, and compared with the contracts' functions on an EVM.
+// Where contracts keep the values of the index: from `storageLayout`, an output of the Solidity compiler, for the
+// sources that the comments name, and compared with the contracts' functions on an EVM.
 
-/** Where a value is, and its text. The contract has this layout if `sign`, a word that none in use lacks, is as it should be. */
+/**
+ * Where a value is, and its text. The contract has this layout if `sign`, a word that none in use lacks, is as it
+ * should be.
+ */
 type Place = {
   slot: bigint;
   text: (word: bigint) => string;
@@ -27,8 +30,9 @@ const isSet = (word: bigint) => word !== 0n;
 const firstRegistry = "0x314159265dd8dbb310642f98f50c066173c1259b";
 
 /**
- * ENSRegistry and ENSRegistryWithFallback (ens, ens-contracts, Linea), Registry (basenames): mapping `records` at 0; a record is owner, then
- * resolver and ttl in one word. ENS.lll (ens 0.2.2), the first registry, has resolver, owner and ttl at the node, and 32 and 64 slots on.
+ * ENSRegistry and ENSRegistryWithFallback (ens, ens-contracts, Linea), Registry (basenames): mapping `records` at 0; a
+ * record is owner, then resolver and ttl in one word. ENS.lll (ens 0.2.2), the first registry, has resolver, owner and
+ * ttl at the node, and 32 and 64 slots on.
  */
 function recordPlace(registry: Hex, node: bigint, field: string): Place {
   const isFirst = registry === firstRegistry;
@@ -42,7 +46,10 @@ function recordPlace(registry: Hex, node: bigint, field: string): Place {
   return { slot: isFirst ? record + 32n : record, text };
 }
 
-/** BaseRegistrarImplementation of ens-contracts with OpenZeppelin 4 (Sepolia, Holesky, Linea), and of ethregistrar with 2.1.3 (mainnet). */
+/**
+ * BaseRegistrarImplementation of ens-contracts with OpenZeppelin 4 (Sepolia, Holesky, Linea), and of ethregistrar with
+ * 2.1.3 (mainnet).
+ */
 const registrars = [
   { owners: 2n, expiries: 7n, baseNode: 9n },
   { owners: 5n, expiries: 9n, baseNode: 3n },
@@ -55,14 +62,20 @@ const registrarPlaces = (managed: bigint, id: bigint, field: string): Place[] =>
     sign: { slot: baseNode, isThere: (word) => word === managed },
   }));
 
-/** BaseRegistrar (basenames): mapping `nameExpires` at 0; owners as Solady's ERC721 has them, by its seed 0x7d8825530a5a2e7a. */
+/**
+ * BaseRegistrar (basenames): mapping `nameExpires` at 0; owners as Solady's ERC721 has them, by its seed
+ * 0x7d8825530a5a2e7a.
+ */
 function basenamesPlace(id: bigint, field: string): Place {
   if (field !== "ownerOf") return { slot: inMapping(0n, id), text: String };
   const seeded = hashOf(wordOf(id).slice(0, 58) as Hex, "0x7d882553");
   return { slot: BigInt.asUintN(256, seeded + 2n * id), text: addressAt(0) };
 }
 
-/** NameWrapper (ens-contracts, Linea): mapping `_tokens` at 1; a token is owner, fuses and expiry. The constructor sets the root's. */
+/**
+ * NameWrapper (ens-contracts, Linea): mapping `_tokens` at 1; a token is owner, fuses and expiry. The constructor sets
+ * the root's.
+ */
 const wrapperPlace = (id: bigint): Place => ({
   slot: inMapping(1n, id),
   text: (word) => [addressAt(0)(word), bits(word, 160, 32), bits(word, 192, 64)].join(", "),
@@ -70,8 +83,8 @@ const wrapperPlace = (id: bigint): Place => ({
 });
 
 /**
- * PermissionedRegistry (contracts-v2, f8cbc238): mappings `_owners` at 0 and `_entries` at 264; an entry is versions of resource and token and
- * the subregistry, then expiry and resolver. An expiry is never unset.
+ * PermissionedRegistry (contracts-v2, f8cbc238): mappings `_owners` at 0 and `_entries` at 264; an entry is versions of
+ * resource and token and the subregistry, then expiry and resolver. An expiry is never unset.
  */
 function entryPlace(id: bigint, token: bigint, field: string): Place {
   const entry = inMapping(264n, id);
@@ -87,7 +100,10 @@ function entryPlace(id: bigint, token: bigint, field: string): Place {
 
 const provable = ["registry", "baseRegistrar", "nameWrapper", "v2Registry"] as const;
 
-/** The slots that prove a value, undefined for a contract without a known layout; `read` returns it from their words, undefined if no layout fits. */
+/**
+ * The slots that prove a value, undefined for a contract without a known layout; `read` returns it from their words,
+ * undefined if no layout fits.
+ */
 export function readingOf({ chainId, to, field, args }: Question, { datasources }: Config) {
   const deployed = deployedContracts(datasources, provable).find(
     (one) => one.chainId === chainId && one.address === to,

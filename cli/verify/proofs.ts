@@ -13,12 +13,18 @@ import { provenWords } from "./state-proofs.ts";
 
 type Difference = Question & { theirs: string };
 
-/** What proofs found, and said. `unproven` counts values that no node proves, though the layout of their contract is known. */
+/**
+ * What proofs found, and said. `unproven` counts values that no node proves, though the layout of their contract is
+ * known.
+ */
 export type Proven = { compared: number; differences: Difference[]; unproven: number; said: Set<string> };
 
 type Tools = { config: Config; heads: ReadonlyMap<number, BlockRef>; progress: (done: number) => void };
 
-/** Compares values with proofs by the headers of the last indexed blocks. A chain is given up where no node proves a contract's words. */
+/**
+ * Compares values with proofs by the headers of the last indexed blocks. A chain is given up where no node proves a
+ * contract's words.
+ */
 export async function prove(questions: readonly Question[], { config, heads, progress }: Tools) {
   const found: Proven = { compared: 0, differences: [], unproven: 0, said: new Set() };
   let done = 0;
@@ -64,7 +70,9 @@ function compareContract(
 
 const slotsAtOnce = 50;
 
-/** The words of a contract's storage; undefined if no URL proves them. A URL that does not is left out, and why is said. */
+/**
+ * The words of a contract's storage; undefined if no URL proves them. A URL that does not is left out, and why is said.
+ */
 async function wordsOf(
   { id, rpc }: IndexedChain,
   { urls, ...asked }: { urls: Set<string>; stateRoot: Hex; address: Hex; slots: bigint[]; block: number },

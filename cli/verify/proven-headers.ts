@@ -10,8 +10,9 @@ const maxAbove = 256;
 const retries = { retries: 2, minTimeout: 500 };
 
 /**
- * The state root of a block, from a header that hashes to its hash. The hash counts if the trusted block, at most 256 blocks above, is it or
- * leads to it by parents; else if no URL names another. Says who vouches for it; undefined if nobody does.
+ * The state root of a block, from a header that hashes to its hash. The hash counts if the trusted block, at most 256
+ * blocks above, is it or leads to it by parents; else if no URL names another. Says who vouches for it; undefined if
+ * nobody does.
  */
 export async function rootOf(
   { id, rpc, trustedBlock: trusted }: IndexedChain,
@@ -44,7 +45,10 @@ export async function rootOf(
 
 const missing = new Error("it does not have the block");
 
-/** What a URL answers within three requests, as a node may get a block some moments later. Rejects with the reason in a few words. */
+/**
+ * What a URL answers within three requests, as a node may get a block some moments later. Rejects with the reason in a
+ * few words.
+ */
 export const askThrice = (url: string, method: string, params: unknown[]): Promise<unknown> =>
   pRetry(async () => (await askUrl(url, method, params)) ?? Promise.reject(missing), retries);
 

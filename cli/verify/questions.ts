@@ -42,7 +42,10 @@ export type Question = {
 /** What to compare: random rows of each kind, and names; `proofs` adds what proofs alone can compare. */
 export type Asked = { samples: number; seed: number; names: readonly string[]; proofs?: boolean };
 
-/** A kind of row: its table, the column with its node, the one to sort by if another, further expressions to select, and its questions. */
+/**
+ * A kind of row: its table, the column with its node, the one to sort by if another, further expressions to select, and
+ * its questions.
+ */
 type Kind = {
   table: string;
   column: string;
@@ -205,7 +208,10 @@ function ofEntry(row: Row): Question[] {
   return asked(about, { owner, tokenId, expiry: text(row["expiry"]), resolver, subregistry });
 }
 
-/** Public resolvers, which store what they answer, by chain and address. The value is true for those with the default address. */
+/**
+ * Public resolvers, which store what they answer, by chain and address. The value is true for those with the default
+ * address.
+ */
 function resolversOf(config: Config): Map<string, boolean> {
   const all = contractsOf(config, "staticResolver").filter(
     ({ contract, address }) => address && !contract.isExtended,

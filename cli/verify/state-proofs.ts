@@ -2,13 +2,17 @@ import { fromRlp, type Hex, numberToHex } from "viem";
 import { keccak256 } from "../../src/ens/keccak.ts";
 import { emptyRoot } from "../../src/rpc/block-proofs.ts";
 
-// Proofs of storage by a block's state root (EIP-1186; tries: Ethereum yellow paper, 4.1 and appendix D): hashes lead to it from the root.
+// Proofs of storage by a block's state root (EIP-1186; tries: Ethereum yellow paper, 4.1 and appendix D): hashes lead
+// to it from the root.
 
 type TrieNode = Hex | readonly TrieNode[];
 
 const hashOf = (hex: Hex) => keccak256(Buffer.from(hex.slice(2), "hex"));
 
-/** The value of a key in the trie with a root, undefined if the nodes prove that it has none. Throws if they prove neither. */
+/**
+ * The value of a key in the trie with a root, undefined if the nodes prove that it has none. Throws if they prove
+ * neither.
+ */
 export function provenValue(root: Hex, key: Hex, nodes: readonly Hex[]): Hex | undefined {
   const byHash = new Map(nodes.map((node) => [hashOf(node), node]));
   let path = hashOf(key).slice(2);
@@ -33,7 +37,10 @@ export function provenValue(root: Hex, key: Hex, nodes: readonly Hex[]): Hex | u
 
 type Proof = { accountProof: Hex[]; storageProof: { key: Hex; proof: Hex[] }[] };
 
-/** The words of a contract's storage as a response to `eth_getProof` proves them, 0 for absent ones. Throws if it does not prove each. */
+/**
+ * The words of a contract's storage as a response to `eth_getProof` proves them, 0 for absent ones. Throws if it does
+ * not prove each.
+ */
 export function provenWords(
   { stateRoot, address, slots }: { stateRoot: Hex; address: Hex; slots: readonly bigint[] },
   answer: unknown,

@@ -81,8 +81,9 @@ export type PlannedBlock = {
 };
 
 /**
- * Builds the block that follows `parent`: transactions without a valid signature, receipts with logs and their root, the real logs
- * bloom and a header that hashes to its hash. The roots of state and transactions are commitments, but not trie roots.
+ * Builds the block that follows `parent`: transactions without a valid signature, receipts with logs and their root,
+ * the real logs bloom and a header that hashes to its hash. The roots of state and transactions are commitments, but
+ * not trie roots.
  */
 export function buildBlock(planned: PlannedBlock): Block {
   const { chainId, transactions } = planned;

@@ -96,8 +96,9 @@ function createBlockStore(chainId: number, blocks: readonly Block[], standIns: n
   }
 
   /**
-   * An empty block for a number that a recording lacks: an indexer requests the finalized block and the start blocks of contracts.
-   * Its header hashes to its hash and names its parent, recorded or not; only a recorded block that follows one names another.
+   * An empty block for a number that a recording lacks: an indexer requests the finalized block and the start blocks of
+   * contracts. Its header hashes to its hash and names its parent, recorded or not; only a recorded block that follows
+   * one names another.
    */
   function standIn(number: number): Block | undefined {
     if (standIns === undefined || !(number >= 0 && number <= highest)) return undefined;

@@ -13,7 +13,10 @@ const secondsPerBlock = 2;
 // Ponder takes a tenth of a second for each new block in which something happens, and none for the others.
 const busyBlocks = 6;
 
-/** The chains of the demo, the root chain first; `begin` is what happens in their first block of the last minute, `before` a block long before. */
+/**
+ * The chains of the demo, the root chain first; `begin` is what happens in their first block of the last minute,
+ * `before` a block long before.
+ */
 export type DemoChains = {
   node: DevNode;
   begin: (now: number) => PlannedTransaction[];

@@ -83,9 +83,9 @@ const history = `{ domains(where: { name: "juriras.eth" }) { name events { __typ
 const special = `{ domains(where: { name_in: ["${wrapped}", "${premium}", "${agent}"] }, orderBy: name) { name expiryDate wrappedDomain { fuses } resolver { texts } } }`;
 const inputs = JSON.stringify({ inputs: [{ name: "demo.eth" }, { address: demoAccount }] });
 
-// Groups of commands: a title and how many of them are shown first, then what each shows and the command. Names are of the
-// recordings: kagam.eth has two texts, deldel.eth is wrapped; jadesaffron.eth has subnames in a registry of its own, honey974.eth
-// is reserved for its holder in ENSv1.
+// Groups of commands: a title and how many of them are shown first, then what each shows and the command. Names are of
+// the recordings: kagam.eth has two texts, deldel.eth is wrapped; jadesaffron.eth has subnames in a registry of its
+// own, honey974.eth is reserved for its holder in ENSv1.
 const groupsOf: Record<DemoWorld, (url: string) => string> = {
   everything: (url) => `
 -- GraphQL, 2

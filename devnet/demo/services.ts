@@ -67,7 +67,8 @@ export async function startServices(services: DemoServices, given: World) {
 
 type Message = { event: string; data?: { type?: string; name?: string } };
 
-// A webhook of registrations, and what receives it: a line for each message in a file. It checks no signature, as a receiver should.
+// A webhook of registrations, and what receives it: a line for each message in a file. It checks no signature, as a
+// receiver should.
 async function openHook(folder: string) {
   const [file, received] = [join(folder, "webhooks.json"), join(folder, "received.log")];
   const { url, close } = await listen(async (request, response) => {

@@ -22,8 +22,8 @@ export const reverseLabels = [chainIds.base, chainIds.linea].map((id) =>
 );
 
 /**
- * A name of the demo's account with records, which is its primary name; on the root chain also what leads to the names of the other
- * two, as ENS's own deployment has it.
+ * A name of the demo's account with records, which is its primary name; on the root chain also what leads to the names
+ * of the other two, as ENS's own deployment has it.
  */
 export function showcase(deployment: Deployment, now: number): PlannedTransaction[] {
   const { chain, parent } = deployment;

@@ -38,14 +38,17 @@ export const lies = {
 
 type Lie = keyof typeof lies;
 
-/** Faults of other answers: blocks that change or are missing, a height that goes back and forth, failures of the connection. */
+/**
+ * Faults of other answers: blocks that change or are missing, a height that goes back and forth, failures of the
+ * connection.
+ */
 type Fault = "flap" | "hashChange" | "nullBlock" | "malformed" | "cutBody" | "stall" | "tooMany";
 
 /** What of the chain is changed, the same in every answer. */
 export type Change = {
   /**
-   * A part of a log; the content of two logs in a row; the time of a block; a block's logs, hidden behind an empty bloom; what a
-   * call returns.
+   * A part of a log; the content of two logs in a row; the time of a block; a block's logs, hidden behind an empty
+   * bloom; what a call returns.
    */
   kind: "topics" | "data" | "address" | "transactionHash" | "swap" | "timestamp" | "hide" | "call";
   /** Share of the logs, blocks or calls that are changed. */
@@ -189,7 +192,10 @@ async function passOn(target: string, call: Call): Promise<Reply> {
   return { status: answer.status, text: await answer.text() };
 }
 
-/** The request for a block up to eight below the head in place of that for the head, as a node behind the others answers. */
+/**
+ * The request for a block up to eight below the head in place of that for the head, as a node behind the others
+ * answers.
+ */
 async function lowered(target: string, call: Call, random: Random): Promise<Call> {
   const [tag, ...rest] = call.params ?? [];
   if (call.method !== "eth_getBlockByNumber" || tag !== "latest") return call;

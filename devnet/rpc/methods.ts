@@ -5,12 +5,15 @@ import type { Block, BlockLog } from "../chain/block.ts";
 import type { Chain } from "../chain/chain.ts";
 import type { Recording } from "../recording.ts";
 
-/** A JSON-RPC method: takes the call's parameters, returns the result, throws RpcError, or ZodError for wrong parameters. */
+/**
+ * A JSON-RPC method: takes the call's parameters, returns the result, throws RpcError, or ZodError for wrong
+ * parameters.
+ */
 export type RpcMethod = (params: unknown[]) => unknown;
 
 /**
- * The Ethereum JSON-RPC methods that the node serves from the chain, and from the recorded calls and traces. It executes
- * nothing: a call that was not recorded is answered by `contracts`, or reverts as in an account without code.
+ * The Ethereum JSON-RPC methods that the node serves from the chain, and from the recorded calls and traces. It
+ * executes nothing: a call that was not recorded is answered by `contracts`, or reverts as in an account without code.
  */
 export function createMethods(
   chain: Chain,

@@ -1,4 +1,5 @@
-// Follows the events of names and drops from Varnish what they change: `npm run example -- cache-purge http://localhost:6081`.
+// Follows the events of names and drops from Varnish what they change: `npm run example -- cache-purge
+// http://localhost:6081`.
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 

@@ -1,4 +1,5 @@
-// The names of an account, and the records of one of them, with viem and ensjs: only the subgraph's URL differs from ENS's own.
+// The names of an account, and the records of one of them, with viem and ensjs: only the subgraph's URL differs from
+// ENS's own.
 //
 //   node examples/ensjs/names-of-account.ts <address> <name>
 import { addEnsContracts } from "@ensdomains/ensjs";

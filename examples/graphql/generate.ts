@@ -1,5 +1,5 @@
-// Types of the query in names.graphql, made of the schema that the index serves. It uses the two smallest packages of GraphQL Code
-// Generator; its command line (@graphql-codegen/cli) takes the same plugin, and several hundred packages.
+// Types of the query in names.graphql, made of the schema that the index serves. It uses the two smallest packages of
+// GraphQL Code Generator; its command line (@graphql-codegen/cli) takes the same plugin, and several hundred packages.
 //
 //   node examples/graphql/generate.ts > examples/graphql/names.generated.ts
 import { readFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The newest registrations and renewals, with fetch and types that openapi-typescript makes of /openapi.json. The file beside this one has those
-// of one operation; this makes all of them:
+// The newest registrations and renewals, with fetch and types that openapi-typescript makes of /openapi.json. The file
+// beside this one has those of one operation; this makes all of them:
 //
 //   npx openapi-typescript http://localhost:42069/openapi.json -o rest-api.d.ts
 import type { paths } from "./registrar-actions.generated.d.ts";

@@ -6,8 +6,8 @@ export type Texts = Record<string, string | null>;
 const answers = new Map<string, Promise<Texts>>();
 
 /**
- * The text records of a name, for a component below `<Suspense>`: it waits for the answer, which is kept for a minute. An error
- * goes to the nearest error boundary.
+ * The text records of a name, for a component below `<Suspense>`: it waits for the answer, which is kept for a minute.
+ * An error goes to the nearest error boundary.
  */
 export function useTexts(indexUrl: string, name: string, keys: readonly string[]): Texts {
   const query = new URLSearchParams({ texts: keys.join(","), accelerate: "true" });

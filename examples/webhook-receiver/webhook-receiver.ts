@@ -1,4 +1,5 @@
-// Receives webhooks of name events: checks signatures and keeps the events that stand. `npm run example -- webhook-receiver whsec_…`.
+// Receives webhooks of name events: checks signatures and keeps the events that stand. `npm run example --
+// webhook-receiver whsec_…`.
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { fileURLToPath } from "node:url";
 import { Webhook } from "standardwebhooks";
@@ -26,7 +27,9 @@ export function fold(events: Events, message: Message): void {
   if (message.event === "must-refetch") events.clear();
 }
 
-/** A server that takes deliveries signed with a secret. 204: received, and never sent again; 400: no delivery of ours. */
+/**
+ * A server that takes deliveries signed with a secret. 204: received, and never sent again; 400: no delivery of ours.
+ */
 export function createReceiver(secret: string, events: Events, log: (line: string) => void): Server {
   const webhook = new Webhook(secret);
   let last: string | undefined;
@@ -35,7 +38,8 @@ export function createReceiver(secret: string, events: Events, log: (line: strin
       const body = await bodyOf(request);
       const messages = webhook.verify(body, request.headers as Record<string, string>) as Message[];
       const id = String(request.headers["webhook-id"]);
-      // A delivery whose answer was lost comes again, before any other. A real receiver stores its id together with the events.
+      // A delivery whose answer was lost comes again, before any other. A real receiver stores its id together with the
+      // events.
       if (id !== last) for (const message of messages) fold(events, message);
       last = id;
       log(`${id}: ${messages.map(({ event }) => event).join(", ")}; ${events.size} events stand`);

@@ -17,8 +17,8 @@ import type { Input } from "../ingest/read-input.ts";
 import { type DatabaseReader, flush, readDatabase } from "../store/database.ts";
 
 /**
- * Writes the labels of one version to an `.ensrainbow` file, in the order of their labelhashes, and returns their number. The file appears
- * at `path` only when it is complete.
+ * Writes the labels of one version to an `.ensrainbow` file, in the order of their labelhashes, and returns their
+ * number. The file appears at `path` only when it is complete.
  */
 export function exportVersion(reader: DatabaseReader, version: number, path: string, stderr: Output): number {
   mkdirSync(dirname(path), { recursive: true });
@@ -59,8 +59,8 @@ type Conversion = {
 };
 
 /**
- * Converts an input into a sorted `.ensrainbow` file with every label once, without those of the database `onto`. A temporary database
- * ingests the input, so that all checks of `ingest` apply.
+ * Converts an input into a sorted `.ensrainbow` file with every label once, without those of the database `onto`. A
+ * temporary database ingests the input, so that all checks of `ingest` apply.
  */
 export async function convert(input: Input, { onto, output, ...asked }: Conversion, stderr: Output) {
   const labelSetVersion =

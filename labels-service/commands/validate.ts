@@ -6,8 +6,8 @@ import type { DatabaseReader } from "../store/database.ts";
 const describedFaults = 20;
 
 /**
- * Checks what readers of the database rely on: every label's keccak-256, versions from 0 to the highest, and counts that match the rows.
- * Counts all faults, and describes the first 20.
+ * Checks what readers of the database rely on: every label's keccak-256, versions from 0 to the highest, and counts
+ * that match the rows. Counts all faults, and describes the first 20.
  */
 export function validate({ facts, versions, ...rows }: DatabaseReader, stderr: Output) {
   const found = { labels: 0, faults: 0, descriptions: [] as string[] };

@@ -1,8 +1,9 @@
 import { createLineParser, type LabelFormat, type RowSink } from "./parser.ts";
 
 /**
- * CSV with one column and no header (RFC 4180), so that labels may contain commas, quotes and line breaks. Empty rows are skipped, so CSV
- * cannot express the empty label. Own parser: csv-parse takes quadratic time on stray quotes, and 2.9 GB for a row of 10 million commas.
+ * CSV with one column and no header (RFC 4180), so that labels may contain commas, quotes and line breaks. Empty rows
+ * are skipped, so CSV cannot express the empty label. Own parser: csv-parse takes quadratic time on stray quotes, and
+ * 2.9 GB for a row of 10 million commas.
  */
 export const csv: LabelFormat = {
   title: "CSV",

@@ -111,7 +111,10 @@ function readRecord(sink: RowSink, message: Buffer): void {
   } else sink.label(Buffer.from(label ?? []), 0, label?.length ?? 0, given);
 }
 
-/** Fields of a message by number, in any order, repeated or unknown, as Protocol Buffers allow; undefined for a broken message. */
+/**
+ * Fields of a message by number, in any order, repeated or unknown, as Protocol Buffers allow; undefined for a broken
+ * message.
+ */
 function fieldsOf(message: Buffer) {
   const fields = { bytes: new Map<number, Uint8Array>(), numbers: new Map<number, number>() };
   try {

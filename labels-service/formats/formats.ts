@@ -5,8 +5,8 @@ import { sqlDump } from "./sql-dump.ts";
 import { text } from "./text.ts";
 
 /**
- * Formats of label files by their `--format` name, for detection, parsing, the command line's help and the documentation. If several
- * formats detect an input, the first counts.
+ * Formats of label files by their `--format` name, for detection, parsing, the command line's help and the
+ * documentation. If several formats detect an input, the first counts.
  */
 export const formats = { ensrainbow, sql: sqlDump, csv, text } satisfies Record<string, LabelFormat>;
 
@@ -20,8 +20,8 @@ export const formatNames = Object.keys(formats) as FormatName[];
 export const detectionLength = 65_536;
 
 /**
- * Format of an input that begins with `head` and is called `fileName`. CSV and plain text differ only in the meaning of quotes; there the
- * file's name decides. Throws an `InputError` if nothing does.
+ * Format of an input that begins with `head` and is called `fileName`. CSV and plain text differ only in the meaning of
+ * quotes; there the file's name decides. Throws an `InputError` if nothing does.
  */
 export function detectFormat(head: Buffer, fileName: string): FormatName {
   const name = formatNames.find((name) => formats[name].detects(head, fileName));

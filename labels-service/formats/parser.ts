@@ -17,8 +17,8 @@ export type LabelFormat = {
 /** Receives what a parser finds. */
 export type RowSink = {
   /**
-   * Takes a label, the bytes from `start` to `end`, which may be overwritten after the call. `given` is the labelhash that the input claims
-   * for it: 32 bytes, or absent.
+   * Takes a label, the bytes from `start` to `end`, which may be overwritten after the call. `given` is the labelhash
+   * that the input claims for it: 32 bytes, or absent.
    */
   label(bytes: Buffer, start: number, end: number, given?: Uint8Array): void;
   /** Takes the reason why a row cannot be read. */
@@ -35,7 +35,10 @@ export type LabelParser = {
   position(): string;
 };
 
-/** Bytes of the longest accepted row. A contract can emit a label of some megabytes; damage is noticed before it fills the memory. */
+/**
+ * Bytes of the longest accepted row. A contract can emit a label of some megabytes; damage is noticed before it fills
+ * the memory.
+ */
 export const longestRow = 16 * 1024 * 1024;
 
 // Some programs write it before UTF-8 text.

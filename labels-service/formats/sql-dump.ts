@@ -88,8 +88,8 @@ for (const digit of "0123456789abcdefABCDEF") digitValues[digit.charCodeAt(0)] =
 const controls: Record<string, string> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
 
 /**
- * Bytes of a text in PostgreSQL's COPY format, in which a character stands for a byte. Undefined for null (`\N`) and for a lone backslash
- * at the end.
+ * Bytes of a text in PostgreSQL's COPY format, in which a character stands for a byte. Undefined for null (`\N`) and
+ * for a lone backslash at the end.
  */
 export function unescapeCopyText(text: string): Buffer | undefined {
   if (text === "\\N" || /(?<!\\)(?:\\\\)*\\$/.test(text)) return undefined;

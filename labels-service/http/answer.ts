@@ -54,7 +54,10 @@ export const busy: Answer = {
 /** Answer after a failure of the service. */
 export const internalError = errorAnswer(500, "Internal server error");
 
-/** Returns a function that hands out shares of `bytes` of memory. What one share takes, the others lack until it is released. */
+/**
+ * Returns a function that hands out shares of `bytes` of memory. What one share takes, the others lack until it is
+ * released.
+ */
 export function createSharedMemory(bytes: number) {
   let free = bytes;
   return () => {
@@ -103,8 +106,8 @@ const endsBody = new Set([408, 413, 503]);
 export type Patience = { responseMs: number; stalledMs: number };
 
 /**
- * Sends a response, and resolves once it is sent or the client has gone. A long body takes memory while it is sent, and a client that reads
- * it too slowly is dropped. A body of parts is computed no faster than the client reads.
+ * Sends a response, and resolves once it is sent or the client has gone. A long body takes memory while it is sent, and
+ * a client that reads it too slowly is dropped. A body of parts is computed no faster than the client reads.
  */
 export async function writeAnswer(
   response: ServerResponse,

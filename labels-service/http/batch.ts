@@ -27,8 +27,8 @@ export const batchRequest = z.object({
 });
 
 /**
- * Answers `POST /v1/heal` with a label or null for each labelhash, in order: as one JSON object, or as a JSON value per line. Checks in the
- * order of `GET /v1/heal`. Takes `memory` for what it holds until it is sent.
+ * Answers `POST /v1/heal` with a label or null for each labelhash, in order: as one JSON object, or as a JSON value per
+ * line. Checks in the order of `GET /v1/heal`. Takes `memory` for what it holds until it is sent.
  */
 export async function answerBatch(
   file: LabelFile,
@@ -68,7 +68,8 @@ export async function answerBatch(
 
 /** Writes the bytes of a labelhash in any accepted spelling at `start`; false if `text` is not a labelhash. */
 function writeDigest(text: string, digests: Buffer, start: number): boolean {
-  // Avoids a regular expression for the usual spelling. Node reads characters beyond ASCII as digits: they have more bytes.
+  // Avoids a regular expression for the usual spelling. Node reads characters beyond ASCII as digits: they have more
+  // bytes.
   const isUsual = text.startsWith("0x") && text.length === 66 && Buffer.byteLength(text) === 66;
   const labelhash = isUsual ? text : normalizeLabelhash(text);
   return labelhash !== undefined && digests.write(labelhash.slice(2), start, "hex") === digestLength;
@@ -93,8 +94,8 @@ const healedAtOnce = 500;
 const heldLength = 1000;
 
 /**
- * Heals labelhashes of 32 bytes each. `bytes` is the size of all labels; at most `heldBytes` of it is in memory while the caller takes
- * `texts`, which are JSON, one by one.
+ * Heals labelhashes of 32 bytes each. `bytes` is the size of all labels; at most `heldBytes` of it is in memory while
+ * the caller takes `texts`, which are JSON, one by one.
  */
 async function healList(file: LabelFile, digests: Buffer, highestVersion: number) {
   const order = inOrderOfKeys(digests);
@@ -122,7 +123,10 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
   return { bytes: shortBytes + longBytes, heldBytes: shortBytes + longest, texts };
 }
 
-/** Indexes of the digests in the order of the file, which saves a fifth of the time. A sort key is 32 bits of digest and 14 of index. */
+/**
+ * Indexes of the digests in the order of the file, which saves a fifth of the time. A sort key is 32 bits of digest and
+ * 14 of index.
+ */
 function inOrderOfKeys(digests: Buffer): Uint32Array {
   const keys = new Float64Array(digests.length / digestLength);
   for (let i = 0; i < keys.length; i++) keys[i] = digests.readUInt32BE(i * digestLength) * 2 ** 14 + i;

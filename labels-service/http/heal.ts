@@ -43,8 +43,8 @@ function decoded(text: string): string {
 type Pin = { [Part in keyof LabelSetPin]: LabelSetPin[Part] | undefined };
 
 /**
- * The pin of an id and a version as text, empty meaning absent. Throws an HttpError 400, in the order version, id, version
- * without id.
+ * The pin of an id and a version as text, empty meaning absent. Throws an HttpError 400, in the order version, id,
+ * version without id.
  */
 export function parsePin(labelSetId: string, versionText: string): Pin {
   const labelSetVersion = versionText === "" ? undefined : Number(versionText);

@@ -39,9 +39,9 @@ export type IngestReport = {
 };
 
 /**
- * Adds a label set version to the label database at `databasePath`. Builds the new database beside it and renames it at the end, so that
- * all of it appears or nothing, and reuses what was read before a crash. Throws an `InputError` for unusable input, and an error for a
- * version out of sequence.
+ * Adds a label set version to the label database at `databasePath`. Builds the new database beside it and renames it at
+ * the end, so that all of it appears or nothing, and reuses what was read before a crash. Throws an `InputError` for
+ * unusable input, and an error for a version out of sequence.
  */
 export async function ingest(options: IngestOptions): Promise<IngestReport> {
   const chunks = options.input.chunks();
@@ -167,8 +167,8 @@ export function ingestFolder(databasePath: string): string {
 }
 
 /**
- * Locks the folder until the returned function is called or the process dies: the operating system releases SQLite's lock. Throws if
- * another process or user has it.
+ * Locks the folder until the returned function is called or the process dies: the operating system releases SQLite's
+ * lock. Throws if another process or user has it.
  */
 export function lockFolder(folder: string): () => void {
   createPrivateFolder(folder);

@@ -3,8 +3,8 @@ import { labelKey } from "../../src/labels/digests.ts";
 import type { LabelBatch } from "../store/database.ts";
 
 /**
- * Sorts labels by key on their way into a database, with little memory. It writes them to one file, in 1024 parts by the first bits of
- * their labelhash, then reads and sorts part by part.
+ * Sorts labels by key on their way into a database, with little memory. It writes them to one file, in 1024 parts by
+ * the first bits of their labelhash, then reads and sorts part by part.
  */
 export type LabelSorter = ReturnType<typeof openLabelSorter>;
 

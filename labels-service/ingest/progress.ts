@@ -1,6 +1,9 @@
 import { formatSpan } from "../../src/log/json-log.ts";
 
-/** Reports the progress of a long task. `fraction` is 0 to 1, or undefined if the end is unknown. Most calls print nothing. */
+/**
+ * Reports the progress of a long task. `fraction` is 0 to 1, or undefined if the end is unknown. Most calls print
+ * nothing.
+ */
 export type Progress = (step: string, rows: number, fraction: number | undefined) => void;
 
 /** Output of progress and remarks: standard error. */

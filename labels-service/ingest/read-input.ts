@@ -77,8 +77,8 @@ async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /**
- * First `length` bytes of a stream, fewer if it is shorter, and the whole stream with them. If the stream fails early, `all` fails at that
- * place.
+ * First `length` bytes of a stream, fewer if it is shorter, and the whole stream with them. If the stream fails early,
+ * `all` fails at that place.
  */
 export async function peek(
   chunks: AsyncGenerator<Buffer>,

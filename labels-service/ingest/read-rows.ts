@@ -55,8 +55,9 @@ export type ReadOptions = {
 export type ReadRows = { sorter: LabelSorter; counts: RowCounts };
 
 /**
- * Reads and verifies all rows of an input, and collects their labels in a sorter. Rows before the last checkpoint of the same `task` in
- * `folder` are only parsed. Throws an `InputError` for invalid rows after it has read all of them, unless `skipInvalid`.
+ * Reads and verifies all rows of an input, and collects their labels in a sorter. Rows before the last checkpoint of
+ * the same `task` in `folder` are only parsed. Throws an `InputError` for invalid rows after it has read all of them,
+ * unless `skipInvalid`.
  */
 export async function readRows(options: ReadOptions): Promise<ReadRows> {
   const { input, folder, task, skipInvalid, stderr } = options;
@@ -135,8 +136,8 @@ type Verifier = {
 };
 
 /**
- * Verifies and counts each row: the label must be valid UTF-8, and a given labelhash its keccak-256. Adds labels to the sorter, and lists
- * invalid rows.
+ * Verifies and counts each row: the label must be valid UTF-8, and a given labelhash its keccak-256. Adds labels to the
+ * sorter, and lists invalid rows.
  */
 function createRowVerifier({ sorter, counts, position, rejects, stderr }: Verifier): RowSink {
   const invalid = (reason: string) => {

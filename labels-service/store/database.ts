@@ -5,8 +5,8 @@ import { labelKey } from "../../src/labels/digests.ts";
 import { type LabelFile, labelDatabaseApplicationId, openLabelFile } from "../../src/labels/label-file.ts";
 import { type LabelSetFacts, labelDatabaseSchemaVersion } from "../../src/labels/label-set.ts";
 
-// docs/labels.md documents the layout for other programs. Pages are small because a lookup in a large label set mostly waits for memory,
-// and touches less of it this way.
+// docs/labels.md documents the layout for other programs. Pages are small because a lookup in a large label set mostly
+// waits for memory, and touches less of it this way.
 const schema = `
   PRAGMA page_size = 1024;
   CREATE TABLE labels (key INTEGER PRIMARY KEY, version INTEGER NOT NULL, label TEXT NOT NULL) STRICT;
@@ -130,7 +130,9 @@ export type DatabaseReader = ReturnType<typeof readerOf> & Pick<LabelFile, "fact
 
 const rowsReadAtOnce = 4096;
 
-/** Returns what `read` returns for the label database at `path`. Throws a `LabelSourceError` as `openLabelFile` does. */
+/**
+ * Returns what `read` returns for the label database at `path`. Throws a `LabelSourceError` as `openLabelFile` does.
+ */
 export function readDatabase<T>(path: string, read: (reader: DatabaseReader) => T): T {
   const { facts, versions, database, close } = openLabelFile(path);
   try {

@@ -8,7 +8,9 @@ export type LiveDatabase = ReturnType<typeof createLiveDatabase>;
 /** Longer than a request and its response may take. */
 const closedAfterMs = 120_000;
 
-/** Creates a live database, which opens nothing before the first `reload`. An unusable file never replaces a usable one. */
+/**
+ * Creates a live database, which opens nothing before the first `reload`. An unusable file never replaces a usable one.
+ */
 export function createLiveDatabase(path: string, log: Log) {
   const counts = { attached: 0, failed: 0 };
   let attached: LabelFile | undefined;

@@ -12,7 +12,10 @@ type NodeOptions = {
   random?: () => number;
 };
 
-/** The RPC URLs of a chain as recordings and comparisons ask them: in turn, each at its rate, with the checks of every response that an index has. */
+/**
+ * The RPC URLs of a chain as recordings and comparisons ask them: in turn, each at its rate, with the checks of every
+ * response that an index has.
+ */
 export function openNodes(
   chain: IndexedChain,
   { perSecond, log, crossCheckShare = 0.01, random = Math.random }: NodeOptions,
@@ -65,7 +68,10 @@ async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chain
 const [maxRate, minRate] = [500, 3];
 const [faster, slower, successes] = [1.05, 0.95, 5];
 
-/** Sends each request through a free sender, in turn. Rates start at `perSecond`, rise with successes, and fall when a node sends 429. */
+/**
+ * Sends each request through a free sender, in turn. Rates start at `perSecond`, rise with successes, and fall when a
+ * node sends 429.
+ */
 export function createPaces<Sender>(senders: readonly Sender[], perSecond = 20) {
   const paces = senders.map((sender) => ({ sender, rate: perSecond, succeeded: 0, next: 0 }));
   return async <Result>(request: (sender: Sender) => Promise<Result>): Promise<Result> => {

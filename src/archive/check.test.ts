@@ -83,7 +83,8 @@ type Block = (typeof whole)[number];
 
 const numbers = new Set(whole.map(({ header }) => Number(header.number)));
 
-// A forger gives the segment its right name, and the manifest the right counts: of a block with several logs, which no other one follows.
+// A forger gives the segment its right name, and the manifest the right counts: of a block with several logs, which no
+// other one follows.
 async function forged(blocks: Block[], change: (block: Block) => Block | undefined) {
   const isAlone = ({ header, logs }: Block) => logs.length > 2 && !numbers.has(Number(header.number) + 1);
   const target = blocks.find(isAlone);
@@ -162,7 +163,8 @@ test("last blocks of segments are always compared, others by chance", async () =
   expect(found.problems).toContainEqual(expect.stringContaining(`Block ${Number(last?.header.number)} is`));
   const sound = await forged(whole, (block) => block);
   expect(await sound.compare(1_000)).toMatchObject({ problems: [], compared: whole.length });
-  // One wrong block of N, ten of which are drawn: found in 10/N of all runs; with 40 seeds, by far neither in all nor in none.
+  // One wrong block of N, ten of which are drawn: found in 10/N of all runs; with 40 seeds, by far neither in all nor
+  // in none.
   const { compare } = await forged(plain, withData);
   const runs = await Promise.all(Array.from({ length: 40 }, (_, seed) => compare(10, seed + 1)));
   const hits = runs.filter(({ problems }) => problems.length > 0).length;

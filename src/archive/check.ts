@@ -116,7 +116,10 @@ type ComparedArchive = Pick<CheckOptions, "location" | "manifest"> & {
   ask: AskNode;
 };
 
-/** Compares an archive with a node: each segment's last block, and random and `lacking` ones with the logs since the block before. */
+/**
+ * Compares an archive with a node: each segment's last block, and random and `lacking` ones with the logs since the
+ * block before.
+ */
 export async function compareWithNode(options: ComparedArchive): Promise<void> {
   const { location, manifest, found, samples, random, ask } = options;
   const { lacking, problems } = found;

@@ -88,7 +88,10 @@ export function packLines(lines: readonly unknown[]) {
 const level = 16;
 const maxLineBytes = 32 * 1024 * 1024;
 
-/** Reads lines of at most `unpacked` bytes in all, so that no file fills memory. Throws an ArchiveError, also if `read` gives undefined. */
+/**
+ * Reads lines of at most `unpacked` bytes in all, so that no file fills memory. Throws an ArchiveError, also if `read`
+ * gives undefined.
+ */
 export function unpackLines<Line>(
   content: Uint8Array,
   unpacked: number,
@@ -126,8 +129,8 @@ async function readBytes(path: string, max: number): Promise<Buffer | undefined>
 }
 
 /**
- * Downloads a file; undefined on 404. Throws an ArchiveError beyond `max` bytes, if nothing arrives for `idleMs` or not all in `wholeMs`,
- * and for a redirect to a host that is not public.
+ * Downloads a file; undefined on 404. Throws an ArchiveError beyond `max` bytes, if nothing arrives for `idleMs` or not
+ * all in `wholeMs`, and for a redirect to a host that is not public.
  */
 export async function download(
   url: string,
@@ -189,7 +192,10 @@ async function isPublic({ protocol, hostname }: URL): Promise<boolean> {
   return addresses.every(({ address }) => isPublicAddress(address));
 }
 
-/** Downloads the files of a chain's archive that a folder lacks; calls `progress` after each. The next run resumes there. */
+/**
+ * Downloads the files of a chain's archive that a folder lacks; calls `progress` after each. The next run resumes
+ * there.
+ */
 export async function fetchArchive(
   from: ArchiveLocation,
   folder: string,

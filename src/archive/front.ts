@@ -25,7 +25,9 @@ export type FrontOptions = {
   location: ArchiveLocation;
   chain: string;
   chainId: number;
-  /** Whether only blocks whose receipts are proven count, and only those that archived headers or the nodes name too. */
+  /**
+   * Whether only blocks whose receipts are proven count, and only those that archived headers or the nodes name too.
+   */
   needsProofs?: boolean;
   trustedBlock?: NodesOptions["trustedBlock"];
   log: Log;
@@ -37,7 +39,9 @@ export type FrontOptions = {
 // ponder: it starts at 20 requests a second for each list entry; an archive answers some thousands.
 const entriesOfArchive = 150;
 
-/** Ponder's list of RPC URLs with an archive in front. The URLs are asked what it does not cover, at the rate of `urls`. */
+/**
+ * Ponder's list of RPC URLs with an archive in front. The URLs are asked what it does not cover, at the rate of `urls`.
+ */
 export function archivedUrls(urls: string[], options: FrontOptions): string[] {
   const [first = ""] = urls;
   return urlsAs(Array(entriesOfArchive).fill(first), (toBackend) => {
@@ -68,8 +72,8 @@ type OpenArchive = FrontOptions & {
   ask: AskRpc;
   archivedHash: ReturnType<typeof archivedHashes>;
   /**
-   * Blocks whose logs were returned, by source, until they are requested. The archive may lack transactions of other blocks, which Ponder
-   * requests while it follows the chain.
+   * Blocks whose logs were returned, by source, until they are requested. The archive may lack transactions of other
+   * blocks, which Ponder requests while it follows the chain.
    */
   answered: Map<number, "archive" | "node">;
 };

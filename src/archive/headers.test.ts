@@ -48,7 +48,10 @@ async function archiveOf(forged = new Map<string, Header>(), to = last) {
   return { folder, manifest, blocks };
 }
 
-/** Reads all archived blocks as an index does that needs proofs, and says which blocks nodes named: by their headers alone. */
+/**
+ * Reads all archived blocks as an index does that needs proofs, and says which blocks nodes named: by their headers
+ * alone.
+ */
 async function read({ folder, blocks }: Awaited<ReturnType<typeof archiveOf>>, trusted?: [number, string]) {
   const { ask } = recordedNode(recording);
   const asked: string[] = [];

@@ -17,7 +17,10 @@ type HeaderOptions = {
   progress: (at: number) => void;
 };
 
-/** Records the headers of all blocks of a range that an archive lacks, file by file. Throws an ArchiveError if one does not follow the last. */
+/**
+ * Records the headers of all blocks of a range that an archive lacks, file by file. Throws an ArchiveError if one does
+ * not follow the last.
+ */
 export async function recordHeaders(
   manifest: Manifest,
   { folder, range, ask, width, progress }: HeaderOptions,
@@ -57,7 +60,10 @@ const hexOf = (rlp: Buffer | undefined, from: number, length: number) =>
   `0x${rlp?.toString("hex", from, from + length) ?? ""}`;
 const parentOf = (rlp: Buffer | undefined) => hexOf(rlp, parentAt, 32);
 
-/** The blocks of consecutive headers. Throws an ArchiveError unless they are those of the range, and each follows the one before. */
+/**
+ * The blocks of consecutive headers. Throws an ArchiveError unless they are those of the range, and each follows the
+ * one before.
+ */
 function linked(
   headers: readonly Buffer[],
   { from, to, parent }: Pick<HeadersFile, "from" | "to" | "parent">,
@@ -110,8 +116,9 @@ type HashesOptions = {
 };
 
 /**
- * The hash of an archived block by its headers, which lead to the trusted block, and else to one that nodes name. Undefined outside of the
- * archived headers. Throws an ArchiveError if that block is another. All headers are read once, when the first hash is wanted.
+ * The hash of an archived block by its headers, which lead to the trusted block, and else to one that nodes name.
+ * Undefined outside of the archived headers. Throws an ArchiveError if that block is another. All headers are read
+ * once, when the first hash is wanted.
  */
 export function archivedHashes({ location, manifest, trustedBlock, named }: HashesOptions) {
   const { chainId, headers: files = [] } = manifest;

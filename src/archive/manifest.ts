@@ -150,10 +150,15 @@ export function describeLevel(manifest: Pick<Manifest, "segments" | "headers">):
   return lowest === undefined ? "no blocks" : `level ${lowest.level}${more}${linked}`;
 }
 
-/** Share of blocks whose receipts root is checked on reading: the check takes several times as long as decompression. */
+/**
+ * Share of blocks whose receipts root is checked on reading: the check takes several times as long as decompression.
+ */
 export const rootShare = 0.05;
 
-/** What is taken on trust of an archive, by the levels in its manifest. `needsProofs`: all that can be checked is, not only a sample. */
+/**
+ * What is taken on trust of an archive, by the levels in its manifest. `needsProofs`: all that can be checked is, not
+ * only a sample.
+ */
 export function believedOfArchive(manifest: Manifest, needsProofs = false): string[] {
   const share = needsProofs ? 1 : rootShare;
   const isLinked = needsProofs && manifest.headers !== undefined;

@@ -27,7 +27,9 @@ import { type ArchivedBlock, keptFields } from "./segment.ts";
 /** A filter, and a range without gaps in which the cache has all its logs. */
 type CachedPart = BlockRange & { filter: ArchiveFilter };
 
-/** The filters and ranges of which a chain's cache has all logs. Adds contracts that factories deployed to `children`. */
+/**
+ * The filters and ranges of which a chain's cache has all logs. Adds contracts that factories deployed to `children`.
+ */
 async function cachedParts(
   run: Statement,
   { chainId, children }: Pick<Manifest, "chainId" | "children">,
@@ -98,7 +100,9 @@ async function cachedLogs(
   return rows as RpcLog[];
 }
 
-/** The cached blocks of ordered logs, with the logs and their transactions. Throws an ArchiveError if they do not match. */
+/**
+ * The cached blocks of ordered logs, with the logs and their transactions. Throws an ArchiveError if they do not match.
+ */
 async function cachedBlocks(
   run: Statement,
   chainId: number,
@@ -139,7 +143,10 @@ function headerOf(row: Record<string, unknown>): ArchivedBlock["header"] {
 
 // --- Export ---
 
-/** Exports Ponder's cache of a chain into an archive. Cached blocks lack newer header fields, so not every hash can be recomputed. */
+/**
+ * Exports Ponder's cache of a chain into an archive. Cached blocks lack newer header fields, so not every hash can be
+ * recomputed.
+ */
 export async function exportCache(
   run: Statement,
   { folder, chainId, progress }: Pick<RecordOptions, "folder" | "chainId" | "progress">,
@@ -204,8 +211,9 @@ type CacheSample = BlockRange & { chainId: number; samples: number; random: () =
 const longestRange = 100;
 
 /**
- * Compares random ranges of a chain's cache with its nodes: all logs; headers, transactions and receipts of a random block, a cached one
- * and differing ones. `ask` has to compare two responses about logs. `progress` is called after each range.
+ * Compares random ranges of a chain's cache with its nodes: all logs; headers, transactions and receipts of a random
+ * block, a cached one and differing ones. `ask` has to compare two responses about logs. `progress` is called after
+ * each range.
  */
 export async function checkCache(
   run: Statement,

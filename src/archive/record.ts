@@ -41,7 +41,10 @@ const maxAddresses = 500;
 const [firstRange, maxBlocks] = [500, 2_000_000];
 const refusedRangeMs = 250;
 
-/** Records what an archive lacks of a range, segment by segment, so that an interrupted recording resumes where it stopped. */
+/**
+ * Records what an archive lacks of a range, segment by segment, so that an interrupted recording resumes where it
+ * stopped.
+ */
 export async function recordChain(options: RecordOptions): Promise<Manifest> {
   const { folder, chainId, width, progress } = options;
   const manifest = await openManifest(folder, chainId);
@@ -89,7 +92,10 @@ export async function closeGaps(
   }
 }
 
-/** Adds blocks as one or, if long, several segments. Returns the bytes written. Throws an ArchiveError if one contradicts itself. */
+/**
+ * Adds blocks as one or, if long, several segments. Returns the bytes written. Throws an ArchiveError if one
+ * contradicts itself.
+ */
 export async function addSegment(
   folder: string,
   manifest: Manifest,
@@ -217,7 +223,10 @@ export function wholeBlock(full: FullBlock, receipts: readonly RecordedReceipt[]
   };
 }
 
-/** A block with the given logs and their transactions, or all of them if it is whole. Throws an ArchiveError if they do not fit. */
+/**
+ * A block with the given logs and their transactions, or all of them if it is whole. Throws an ArchiveError if they do
+ * not fit.
+ */
 export function archivedBlock(full: FullBlock, logs: readonly RpcLog[], isWhole = false): ArchivedBlock {
   const senders = new Set(logs.map(({ transactionHash }) => transactionHash));
   const transactions = full.transactions

@@ -47,7 +47,10 @@ type ResultOptions = {
   retryMs?: number;
 };
 
-/** Looks up results in a chain's archive, opened on first use. A failure is reported once; nodes are asked for `retryMs` then. */
+/**
+ * Looks up results in a chain's archive, opened on first use. A failure is reported once; nodes are asked for `retryMs`
+ * then.
+ */
 export function archivedResults({
   location,
   chain,

@@ -34,7 +34,10 @@ const block = z.object({
     .optional(),
 });
 
-/** A block as in JSON-RPC: the header fields that archives keep, and the recorded content, which is whole if `receipts` are there. */
+/**
+ * A block as in JSON-RPC: the header fields that archives keep, and the recorded content, which is whole if `receipts`
+ * are there.
+ */
 export type ArchivedBlock = Omit<z.infer<typeof block>, "header"> & {
   header: Record<"number" | "hash" | "parentHash" | "logsBloom", string> & Record<string, string>;
 };
@@ -89,7 +92,8 @@ export function parseArchivedBlock(line: string): ArchivedBlock | undefined {
   return isSent ? { ...parsed.data, header: keptHeader(header) } : undefined;
 }
 
-// JSON of lists alone takes forty times its size when parsed. A block has at most one list and one key in twenty characters.
+// JSON of lists alone takes forty times its size when parsed. A block has at most one list and one key in twenty
+// characters.
 function isLean(line: string): boolean {
   let [lists, keys] = [0, 0];
   for (let i = 0; i < line.length; i++) {
@@ -104,7 +108,10 @@ const [bracket, brace, colon] = [91, 123, 58];
 
 // --- Proof of a block ---
 
-/** What contradicts itself in a block, or how far it is proven; `withRoot`: by the root of its receipts too, which costs most. */
+/**
+ * What contradicts itself in a block, or how far it is proven; `withRoot`: by the root of its receipts too, which costs
+ * most.
+ */
 export function buildProof(block: ArchivedBlock, withRoot = true): { proof: Proof } | { problem: string } {
   const { header, logs, transactions, receipts } = block;
   const name = `block ${Number(header.number)}`;
@@ -127,7 +134,10 @@ export function buildProof(block: ArchivedBlock, withRoot = true): { proof: Proo
   return { proof: receipts === undefined ? "header" : "receipts" };
 }
 
-/** How many blocks are proven how far, a share of them by the root of their receipts. Throws an ArchiveError if one contradicts itself. */
+/**
+ * How many blocks are proven how far, a share of them by the root of their receipts. Throws an ArchiveError if one
+ * contradicts itself.
+ */
 export function countProofs(blocks: readonly ArchivedBlock[], share = 1): Record<Proof, number> {
   const counted = { bloom: 0, header: 0, receipts: 0 };
   for (const block of blocks) {

@@ -9,7 +9,10 @@ import type { Factories } from "./record.ts";
 /** What an archive of a chain should hold, and from which block on. */
 export type Wanted = { first: number; filters: ArchiveFilter[]; factories: Factories };
 
-/** The logs that any plugin of the namespace reads from a chain, in either mode, so that no other plugin needs a new recording. */
+/**
+ * The logs that any plugin of the namespace reads from a chain, in either mode, so that no other plugin needs a new
+ * recording.
+ */
 export function describeWanted(config: Config, chain: string): Wanted {
   const plugins = pluginIds.filter((id) => missingDatasources(id, config.datasources).length === 0);
   const every = { ...config, blockRange: {} };

@@ -7,8 +7,8 @@ export type RpcUrls = { http: string[]; ws?: string };
 type NamedBlock = { number: number; hash: string };
 
 /**
- * An indexed chain. A local one (`ens-test-env`) may be a fork, with transactions signed for another chain and unusual headers. The
- * operator vouches for its `trustedBlock`.
+ * An indexed chain. A local one (`ens-test-env`) may be a fork, with transactions signed for another chain and unusual
+ * headers. The operator vouches for its `trustedBlock`.
  */
 export type IndexedChain = {
   id: number;
@@ -28,8 +28,9 @@ type RpcVariables = {
 };
 
 /**
- * The chains with their URLs: of RPC_URL_<chainId>, else of hosted providers, else the test network's own. Adds a fault for each chain
- * without URLs, each malformed list or trusted block, and each chain whose blocks nothing would name twice under RPC_VERIFY=receipts.
+ * The chains with their URLs: of RPC_URL_<chainId>, else of hosted providers, else the test network's own. Adds a fault
+ * for each chain without URLs, each malformed list or trusted block, and each chain whose blocks nothing would name
+ * twice under RPC_VERIFY=receipts.
  */
 export function chainsFrom(
   sound: RpcVariables,

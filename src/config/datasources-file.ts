@@ -34,8 +34,9 @@ const datasourcesFile = z.record(
 );
 
 /**
- * The namespace's table with a datasources file merged over it. A datasource on another chain replaces the table's. A contract whose
- * address is zero or null is not deployed; for resolvers, null leaves the table's address. Throws an Error that lists every fault.
+ * The namespace's table with a datasources file merged over it. A datasource on another chain replaces the table's. A
+ * contract whose address is zero or null is not deployed; for resolvers, null leaves the table's address. Throws an
+ * Error that lists every fault.
  */
 export function applyDatasourcesFile(namespaceId: string, table: Namespace, text: string): Namespace {
   const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));
@@ -69,8 +70,8 @@ export function knownNames(): Map<string, string[]> {
   );
 }
 
-// A name that nobody reads would be ignored silently. Names that are no near misses may be for other programs, unless no other name is
-// known.
+// A name that nobody reads would be ignored silently. Names that are no near misses may be for other programs, unless
+// no other name is known.
 function nameFaults(patches: z.infer<typeof datasourcesFile>[string]): string[] {
   const known = knownNames();
   const faultsOf = (kind: string, given: string[], names: string[]) => {

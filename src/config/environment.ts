@@ -123,7 +123,10 @@ const variables = z.object({
 
 type EnvironmentVariables = z.infer<typeof variables>;
 
-/** The configuration that the environment describes. Throws a ConfigurationError with every fault and its remedy, without secrets. */
+/**
+ * The configuration that the environment describes. Throws a ConfigurationError with every fault and its remedy,
+ * without secrets.
+ */
 export function parseEnvironment(environment: Environment, readTextFile: (path: string) => string) {
   const given = Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value?.trim() ? [[name, value.trim()]] : [])),
@@ -197,7 +200,9 @@ const settingsOf = (given: EnvironmentVariables) => ({
   firstLabelSetVersion: given.FIRST_LABEL_SET_VERSION as number | undefined,
   /** Whether gateways of off-chain names may be in private networks and without TLS. */
   allowsPrivateGateways: given.CCIP_ALLOW_PRIVATE_HOSTS,
-  /** Avatars and metadata of tokens; undefined where they are off. `url`: where clients reach the service, if it is set. */
+  /**
+   * Avatars and metadata of tokens; undefined where they are off. `url`: where clients reach the service, if it is set.
+   */
   metadata: given.METADATA ? metadataSettingsOf(given) : undefined,
   /** Blocks of the only chain to index. */
   blockRange: { startBlock: given.START_BLOCK, endBlock: given.END_BLOCK } as ConfiguredRange,
@@ -222,7 +227,10 @@ const settingsOf = (given: EnvironmentVariables) => ({
   databaseUrl: given.DATABASE_URL ?? privateServerUrl(given.DATABASE_FOLDER),
   /** Folder of the private Postgres server, which the launcher starts; undefined with DATABASE_URL. */
   databaseFolder: given.DATABASE_URL === undefined ? resolve(given.DATABASE_FOLDER) : undefined,
-  /** Whether a pooler lends sessions of the server to one transaction at a time, so that a connection has none of its own. */
+  /**
+   * Whether a pooler lends sessions of the server to one transaction at a time, so that a connection has none of its
+   * own.
+   */
   sharesSessions: given.DATABASE_POOLER === "transaction",
   /** Servers that readers read from, those named first preferred; empty for that of `databaseUrl`. */
   readUrls: (given.DATABASE_READ_URLS ?? []) as readonly string[],
@@ -254,7 +262,10 @@ export const knownVariables: readonly string[] = [
   "DATABASE_VIEWS_SCHEMA",
 ];
 
-/** A sentence for each set variable that is unknown and close to a known one: probably it is misspelt, and has no effect. */
+/**
+ * A sentence for each set variable that is unknown and close to a known one: probably it is misspelt, and has no
+ * effect.
+ */
 export function misspeltVariables(environment: Environment): string[] {
   return Object.entries(environment).flatMap(([name, value]) => {
     if (!value?.trim() || name.length < 5 || knownVariables.includes(name) || ofChain.test(name)) return [];

@@ -1,4 +1,7 @@
-/** The value of a JSON file that a variable names; undefined, with the fault added to `faults`, if it cannot be read. Faults quote nothing of it. */
+/**
+ * The value of a JSON file that a variable names; undefined, with the fault added to `faults`, if it cannot be read.
+ * Faults quote nothing of it.
+ */
 export function readJsonFile(
   { variable, path }: { variable: string; path: string },
   readTextFile: (path: string) => string,

@@ -1,4 +1,7 @@
-/** Limits of a request to /subgraph: variable, default, least, greatest. Every known client of the ENS subgraph fits the defaults. */
+/**
+ * Limits of a request to /subgraph: variable, default, least, greatest. Every known client of the ENS subgraph fits the
+ * defaults.
+ */
 export const limits = {
   /** Bytes of the request's body or query string. */
   bodyBytes: ["SUBGRAPH_MAX_BODY_BYTES", 1_048_576, 1_024, 100_000_000],
@@ -42,7 +45,10 @@ export const limits = {
   slowQueue: ["SLOW_QUEUE", 64, 0, 100_000],
   /** Statements of one client that may wait. */
   queuePerClient: ["QUEUE_PER_CLIENT", 128, 0, 100_000],
-  /** Reverse proxies before the service, each of which adds the address it was asked from to X-Forwarded-For or Forwarded. */
+  /**
+   * Reverse proxies before the service, each of which adds the address it was asked from to X-Forwarded-For or
+   * Forwarded.
+   */
   trustedProxies: ["TRUST_PROXY", 0, 0, 16],
 } as const;
 

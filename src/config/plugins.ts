@@ -46,7 +46,10 @@ const deploymentRoles: readonly Role[] = [
   "v2AccountFactory",
 ];
 
-/** Roles that the other plugins read of every deployment. They require only the root chain, so that networks without the others work. */
+/**
+ * Roles that the other plugins read of every deployment. They require only the root chain, so that networks without the
+ * others work.
+ */
 const crossDeploymentRoles = {
   "protocol-acceleration": ["registry", "threednsToken", "resolver", "reverseRegistrar"],
   registrars: ["baseRegistrar", "controller", "referrals", "v2Registrar"],
@@ -100,7 +103,9 @@ export function indexedChainIds(active: readonly PluginId[], namespace: Namespac
   return [...new Set(chainIds)];
 }
 
-/** The plugins that PLUGINS names, in its order; if unset, all that the namespace has contracts for. Adds to `faults`. */
+/**
+ * The plugins that PLUGINS names, in its order; if unset, all that the namespace has contracts for. Adds to `faults`.
+ */
 export function pluginsFrom(
   text: string | undefined,
   isSubgraphCompatible: boolean,

@@ -54,10 +54,16 @@ const editionsFile = z.array(
   }),
 );
 
-/** A time in which referrers compete for awards, and by which rules. Times are Unix seconds, both included; amounts are millionths of a USDC. */
+/**
+ * A time in which referrers compete for awards, and by which rules. Times are Unix seconds, both included; amounts are
+ * millionths of a USDC.
+ */
 export type ReferralEdition = z.output<typeof editionsFile>[number];
 
-/** The editions of REFERRAL_EDITIONS_FILE, in ENSNode's form; none if it is not set or has a fault. Adds every fault to `faults`. */
+/**
+ * The editions of REFERRAL_EDITIONS_FILE, in ENSNode's form; none if it is not set or has a fault. Adds every fault to
+ * `faults`.
+ */
 export function referralEditionsFrom(
   path: string | undefined,
   readTextFile: (path: string) => string,

@@ -1,7 +1,9 @@
 import type { Config, Environment } from "./environment.ts";
 import { pluginIds } from "./plugins.ts";
 
-/** Settings that decide an index's rows, as text by variable; empty if unset. DATASOURCES_FILE is the text of the file. */
+/**
+ * Settings that decide an index's rows, as text by variable; empty if unset. DATASOURCES_FILE is the text of the file.
+ */
 export type RowSettings = Readonly<Record<string, string>>;
 
 /** The settings of a configuration that decide rows. */
@@ -35,7 +37,10 @@ function comparable(name: string, value: string): string {
   return name === "DATASOURCES_FILE" && value !== "" ? JSON.stringify(JSON.parse(value)) : value;
 }
 
-/** The environment of a reader, which has no webhooks and keys of its own, with the settings of the index it serves and a reader of its DATASOURCES_FILE. */
+/**
+ * The environment of a reader, which has no webhooks and keys of its own, with the settings of the index it serves and
+ * a reader of its DATASOURCES_FILE.
+ */
 export function toEnvironment(settings: RowSettings, environment: Environment) {
   const { DATASOURCES_FILE = "" } = settings;
   const own = {

@@ -12,7 +12,9 @@ import { findAbi, findDeployment, listRoles, type PluginId, pluginIds } from "./
 /** Contracts that a factory deployed, from their deployment on, in the form of Ponder's configuration. */
 type Children = { address: Hex; event: (typeof proxyFactoryAbi)[0]; parameter: "proxyAddress" };
 
-/** One of Ponder's contract entries: logs of one or many contracts, by chain name, and the settings that decide rows. */
+/**
+ * One of Ponder's contract entries: logs of one or many contracts, by chain name, and the settings that decide rows.
+ */
 export type ContractEntry = {
   abi: Abi;
   chain: Record<string, { address?: Hex | Children; startBlock: number; endBlock?: number }>;
@@ -23,11 +25,17 @@ export type ContractEntry = {
 type PlannedEntry = {
   key: string;
   entry: ContractEntry;
-  /** The resolver events that a names plugin reads; `every` for those of `protocol-acceleration`, `registries` for registries of ENSv2. */
+  /**
+   * The resolver events that a names plugin reads; `every` for those of `protocol-acceleration`, `registries` for
+   * registries of ENSv2.
+   */
   resolver?: "records" | "dns" | "registries" | "every";
 };
 
-/** The settings that decide rows besides contracts and code. A change changes the build id (ponder: only contract entries are hashed). */
+/**
+ * The settings that decide rows besides contracts and code. A change changes the build id (ponder: only contract
+ * entries are hashed).
+ */
 function rowRulesOf({ namespace, plugins, isSubgraphCompatible, ...config }: Config) {
   const { labelSetId, labelSetVersion } = config.labelSet;
   return {
@@ -45,7 +53,10 @@ function rowRulesOf({ namespace, plugins, isSubgraphCompatible, ...config }: Con
 const never = Number.POSITIVE_INFINITY;
 const ending = (endBlock: number) => (endBlock === never ? {} : { endBlock });
 
-/** A contract's entry between START_BLOCK and END_BLOCK, if anything of it is read. `address` replaces its own; null: any. */
+/**
+ * A contract's entry between START_BLOCK and END_BLOCK, if anything of it is read. `address` replaces its own; null:
+ * any.
+ */
 function planned(
   { blockRange, datasources, ...config }: Config,
   { datasourceId, name, chainId, ...deployed }: Omit<Deployed, "contract" | "group">,
@@ -67,8 +78,9 @@ function planned(
 export type ContractSources = Record<string, ContractEntry>;
 
 /**
- * Ponder's contract entries of the active plugins, keyed `<plugin>/<Contract>`, or `<plugin>/<datasource>/<Contract>` if a plugin has
- * several datasources. Handlers of one log run in key order, that of `pluginIds`. Contracts that the namespace lacks are omitted.
+ * Ponder's contract entries of the active plugins, keyed `<plugin>/<Contract>`, or `<plugin>/<datasource>/<Contract>`
+ * if a plugin has several datasources. Handlers of one log run in key order, that of `pluginIds`. Contracts that the
+ * namespace lacks are omitted.
  */
 export function contractSources(config: Config): ContractSources {
   const entries = pluginIds
@@ -120,8 +132,9 @@ function namesEntries(config: Config, deployment: Deployment, plugin: PluginId):
 
 type KeyOf = (contract: string) => string;
 
-// Any contract can be a registry, and may be put into the tree long after its first logs: registry events are read of every contract.
-// ERC-1155 transfers are read of the deployment's own registries and of those that its factory deployed.
+// Any contract can be a registry, and may be put into the tree long after its first logs: registry events are read of
+// every contract. ERC-1155 transfers are read of the deployment's own registries and of those that its factory
+// deployed.
 function registryEntries(config: Config, deployed: Deployed, keyOf: KeyOf): PlannedEntry[] {
   const { name, contract } = deployed;
   const own = planned(config, deployed, { key: keyOf(name), abi: erc1155TransferAbi });
@@ -157,8 +170,8 @@ function crossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
   });
 }
 
-// Every contract of a chain, from the first block at which a datasource has a resolver. One entry covers all chains, so that a chain with
-// several datasources is read once.
+// Every contract of a chain, from the first block at which a datasource has a resolver. One entry covers all chains, so
+// that a chain with several datasources is read once.
 function everyResolver(config: Config): PlannedEntry[] {
   const plan = { key: "protocol-acceleration/Resolver", abi: resolverRecordsAbi, resolver: "every" } as const;
   const entries = deployedContracts(config.datasources, ["resolver"]).flatMap((deployed) =>
@@ -178,10 +191,11 @@ function everyResolver(config: Config): PlannedEntry[] {
 }
 
 /**
- * Fits the entries so that each resolver event is in only one of them. If one matches all contracts of a chain from some block on, those
- * after it end before that block or are dropped (an end of the first is not compensated); on Base the 3DNS resolver is such a contract.
- * Where `protocol-acceleration` reads every resolver of a chain anyway, its entry stays and the others lose their address: Ponder sends
- * equal filters once, but would fetch the same logs again for a narrower one. The handlers must check the emitter.
+ * Fits the entries so that each resolver event is in only one of them. If one matches all contracts of a chain from
+ * some block on, those after it end before that block or are dropped (an end of the first is not compensated); on Base
+ * the 3DNS resolver is such a contract. Where `protocol-acceleration` reads every resolver of a chain anyway, its entry
+ * stays and the others lose their address: Ponder sends equal filters once, but would fetch the same logs again for a
+ * narrower one. The handlers must check the emitter.
  */
 function fitted(entries: readonly PlannedEntry[]): PlannedEntry[] {
   const every = entries.filter(({ resolver }) => resolver === "every");

@@ -4,7 +4,8 @@ import { readJsonFile } from "./json-file.ts";
 
 const maxHooks = 50;
 
-// Standard Webhooks: keys are base64 behind a prefix; HMAC secrets have 24 to 64 bytes. An ed25519 seed may have the public key behind it.
+// Standard Webhooks: keys are base64 behind a prefix; HMAC secrets have 24 to 64 bytes. An ed25519 seed may have the
+// public key behind it.
 const key = (prefix: string, isLength: (bytes: number) => boolean, rule: string) => {
   const isKey = (text: string) => {
     const bytes = Buffer.from(text.slice(prefix.length), "base64");

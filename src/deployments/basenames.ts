@@ -2,7 +2,8 @@ import type { Hex } from "viem";
 import { basenamesControllerAbi } from "../../abis/registrars.ts";
 import { at, controller, type Deployment, datasource } from "./deployment.ts";
 
-// The argument `name` is the label and `label` its hash. No event carries a price: that is in a payment event without a name.
+// The argument `name` is the label and `label` its hash. No event carries a price: that is in a payment event without a
+// name.
 const named = ({ name, label }: { name: string; label: Hex }) => ({ label: name, labelhash: label });
 const registrarController = controller(basenamesControllerAbi, { NameRegistered: named, NameRenewed: named });
 

@@ -11,7 +11,10 @@ export type CurrencyOf = (chainId: number, token: Hex) => Currency | undefined;
 
 const tokenNames = ["WETH", "USDC", "DAI"] as const;
 
-/** Lookup of currencies by token. Contracts named WETH, USDC or DAI under `seaport` or in a set of ENSv2 add to the built-in ones. */
+/**
+ * Lookup of currencies by token. Contracts named WETH, USDC or DAI under `seaport` or in a set of ENSv2 add to the
+ * built-in ones.
+ */
 export function currencies(namespace: Namespace): CurrencyOf {
   const byToken = new Map<string, Currency>();
   for (const chainId of new Set(Object.values(namespace).map((source) => source.chainId))) {

@@ -51,7 +51,10 @@ export type StaticResolver = {
   hasDefaultAddress: boolean;
 };
 
-/** What a controller's event reports about a registration or renewal. Prices are in wei, absent if the event carries none. */
+/**
+ * What a controller's event reports about a registration or renewal. Prices are in wei, absent if the event carries
+ * none.
+ */
 export type ControllerFacts = {
   label: string;
   labelhash: Hex;
@@ -64,11 +67,16 @@ export type ControllerFacts = {
 
 /** What a contract does. The role decides its ABI, its plugins and its handlers. */
 export type Contract =
-  /** Owners, resolvers and TTLs of nodes. The root chain's was deployed twice: `old` counts until `new` names a node. */
+  /**
+   * Owners, resolvers and TTLs of nodes. The root chain's was deployed twice: `old` counts until `new` names a node.
+   */
   | { role: "registry"; generation: "only" | "old" | "new" }
   /** Records of names: of one contract with `static`, else of any contract of the chain. */
   | { role: "resolver"; static?: StaticResolver }
-  /** Issues subnames of the managed name as ERC-721 tokens; `registersWithRecords`: emits `NameRegisteredWithRecord` too. */
+  /**
+   * Issues subnames of the managed name as ERC-721 tokens; `registersWithRecords`: emits `NameRegisteredWithRecord`
+   * too.
+   */
   | { role: "baseRegistrar"; registersWithRecords?: true }
   | Controller
   /** Renews names through a controller and reports the referrer after it. */

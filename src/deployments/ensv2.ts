@@ -7,7 +7,10 @@ export const ensv2Datasources = ["ensv2", "ensv2Former"] as const;
 /** The name whose subnames both generations register. */
 export const ethName: ManagedName = { name: "eth", node: namehash("eth") };
 
-/** ENSv2, on the root chain. A set of contracts is replaced as a whole. Contracts without a role are known by their name. */
+/**
+ * ENSv2, on the root chain. A set of contracts is replaced as a whole. Contracts without a role are known by their
+ * name.
+ */
 export const ensv2: Deployment<"ensv2"> = {
   plugin: "ensv2",
   datasources: ensv2Datasources,

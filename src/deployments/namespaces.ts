@@ -78,7 +78,10 @@ export function findManagedName(namespace: Namespace, datasourceId: string): Man
   return { name, node: namehash(name) };
 }
 
-/** The labels of the names that contracts of a namespace issue subnames of, by labelhash. No label set needs to have them. */
+/**
+ * The labels of the names that contracts of a namespace issue subnames of, by labelhash. No label set needs to have
+ * them.
+ */
 export const managedLabels = (namespace: Namespace): ReadonlyMap<Hex, string> =>
   new Map(
     Object.values(namespace)
@@ -168,7 +171,9 @@ export function tokenIssuers(namespace: Namespace): TokenIssuer[] {
   );
 }
 
-/** A contract that issues names: its CAIP-10 id, the node whose subnames it issues, and the plugin that indexes them. */
+/**
+ * A contract that issues names: its CAIP-10 id, the node whose subnames it issues, and the plugin that indexes them.
+ */
 export type Subregistry = { subregistryId: string; chainId: number; node: Hex; namesPlugin: string };
 
 /** The base registrars of a namespace, and the .eth registries of ENSv2 if the plugin `ensv2` is active. */
@@ -203,7 +208,9 @@ export const isUserRegistryCode = (name: string) => /^UserRegistryImpl\d*$/.test
 /** Whether a contract's name is that of an implementation of resolvers that users deploy. */
 export const isResolverCode = (name: string) => name.endsWith("ResolverImpl");
 
-/** Contracts of all ENSv2 sets of a namespace, by address in lower case: the registries of a chain are read together. */
+/**
+ * Contracts of all ENSv2 sets of a namespace, by address in lower case: the registries of a chain are read together.
+ */
 export function v2KnownContracts(namespace: Namespace) {
   const named = (...names: string[]) =>
     ensv2Datasources.flatMap((id) =>
@@ -230,7 +237,9 @@ export function v2KnownContracts(namespace: Namespace) {
       ...under("RootRegistry", { name: "", node: rootNode }),
       ...under("ETHRegistry", ethName),
     ]),
-    /** Implementations of registries that users deploy. Without any, every registry that the factory deployed counts. */
+    /**
+     * Implementations of registries that users deploy. Without any, every registry that the factory deployed counts.
+     */
     userImplementations: new Set(named(...new Set(all.filter(isUserRegistryCode)))),
     resolverImplementations: new Set(named(...new Set(all.filter(isResolverCode)))),
   };

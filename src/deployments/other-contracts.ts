@@ -6,7 +6,10 @@ const plain = { role: "staticResolver", isExtended: false, hasDefaultAddress: fa
 const mainnetL2 = "0x0000000000d8e504002cc26e3ec46d81971c1664";
 const sepoliaL2 = "0x00000beef055f7934784d6d81b6bc86665630dba";
 
-/** Names of accounts (ENSIP-19): each chain's reverse registrar, and the resolvers that come with them on the root chain. */
+/**
+ * Names of accounts (ENSIP-19): each chain's reverse registrar, and the resolvers that come with them on the root
+ * chain.
+ */
 export const reverseRegistrars: ContractGroup = {
   datasources: ["rrRoot", "rrBase", "rrLinea", "rrOptimism", "rrArbitrum", "rrScroll"],
   contracts: {

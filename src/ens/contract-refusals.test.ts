@@ -34,7 +34,8 @@ describe("a node that could not be asked", () => {
   });
 });
 
-// Texts of geth (core/vm/errors.go, internal/ethapi), Erigon, Nethermind (EvmExceptionType), Besu and revm (HaltReason).
+// Texts of geth (core/vm/errors.go, internal/ethapi), Erigon, Nethermind (EvmExceptionType), Besu and revm
+// (HaltReason).
 test.each([
   "gas uint64 overflow",
   "execution aborted (timeout = 5s)",

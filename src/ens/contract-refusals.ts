@@ -1,5 +1,5 @@
-// A contract call fails by a revert, without data, with data of the wrong shape, or because the EVM aborts. Each node words an abort
-// differently: geth, Erigon, Nethermind, Besu, reth and anvil, in this order.
+// A contract call fails by a revert, without data, with data of the wrong shape, or because the EVM aborts. Each node
+// words an abort differently: geth, Erigon, Nethermind, Besu, reth and anvil, in this order.
 const refusalTexts = new RegExp(
   [
     "revert|invalid opcode|invalid jump|out of gas|intrinsic gas|gas uint64 overflow|stack underflow|stack limit reached",

@@ -9,8 +9,8 @@ type DnsRecord = { name: Hex; resource: number; record?: Hex };
 type TextRecord = { key: string; value: string | undefined };
 
 /**
- * Text record of a DNSRecordChanged or DNSRecordDeleted event: its key is the record name `<key>.ens`, its value the first string of the
- * first TXT record (ENSNode's rule). Undefined for other resources and for malformed records.
+ * Text record of a DNSRecordChanged or DNSRecordDeleted event: its key is the record name `<key>.ens`, its value the
+ * first string of the first TXT record (ENSNode's rule). Undefined for other resources and for malformed records.
  * @example dnsTextRecord({ name: "0x0661766174617203656e7300", resource: 16 }) // { key: "avatar", value: undefined }
  */
 export function dnsTextRecord({ name, resource, record }: DnsRecord): TextRecord | undefined {

@@ -6,8 +6,9 @@ export type Args = Readonly<Record<string, unknown>>;
 const byteOrderMark = "efbbbf";
 
 /**
- * Returns the arguments with their strings as emitted. `strings` has each one's name and its index among the non-indexed arguments.
- * Decoders drop a leading byte order mark, and the string then no longer hashes to its labelhash.
+ * Returns the arguments with their strings as emitted. `strings` has each one's name and its index among the
+ * non-indexed arguments. Decoders drop a leading byte order mark, and the string then no longer hashes to its
+ * labelhash.
  */
 export function withEmittedStrings(data: Hex, args: Args, strings: readonly [string, number][]): Args {
   if (strings.length === 0 || !data.includes(byteOrderMark)) return args;
@@ -32,8 +33,8 @@ export type ArgumentReader = (
 ) => Record<string, Emitted> | undefined;
 
 /**
- * Strict reader of an event, which rejects what no contract can emit for its declaration. Libraries truncate values that are too long for
- * their type, and accept other numbers of topics. Types: uint, address, bytes, string, uint256[].
+ * Strict reader of an event, which rejects what no contract can emit for its declaration. Libraries truncate values
+ * that are too long for their type, and accept other numbers of topics. Types: uint, address, bytes, string, uint256[].
  */
 export function argumentReader({ inputs }: AbiEvent): ArgumentReader {
   const inTopics = inputs.filter(({ indexed }) => indexed);

@@ -18,7 +18,8 @@ export function encodedLabel(labelhash: Hex): string {
 }
 
 /**
- * subgraph: whether names may contain the label. Those with a NUL, full stop, `[` or `]` are unusable (`checkValidLabel`); "" is usable.
+ * subgraph: whether names may contain the label. Those with a NUL, full stop, `[` or `]` are unusable
+ * (`checkValidLabel`); "" is usable.
  * @example isUsableLabel("UPPER case") // true
  * @example isUsableLabel("a.b") // false
  */
@@ -27,8 +28,8 @@ export function isUsableLabel(label: string): boolean {
 }
 
 /**
- * Canonical labelhash (`0x` and 64 lower-case digits), or undefined if `text` is none. Accepts upper case, no prefix, `[hash]`, and 63
- * digits, which lost a leading zero.
+ * Canonical labelhash (`0x` and 64 lower-case digits), or undefined if `text` is none. Accepts upper case, no prefix,
+ * `[hash]`, and 63 digits, which lost a leading zero.
  * @example normalizeLabelhash("[4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0]") // "0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0"
  * @example normalizeLabelhash("0x12") // undefined
  */

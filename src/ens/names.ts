@@ -14,7 +14,8 @@ export function namehash(name: string): Hex {
 }
 
 /**
- * Node of an interpreted name, whose labels are normalised (ENSIP-15) or encoded; "" is the root. Undefined for any other text.
+ * Node of an interpreted name, whose labels are normalised (ENSIP-15) or encoded; "" is the root. Undefined for any
+ * other text.
  * @example nodeOfInterpretedName("vitalik.eth") // "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"
  * @example nodeOfInterpretedName("Vitalik.eth") // undefined
  */
@@ -49,8 +50,8 @@ export function labelhashIn(label: string): Hex {
 }
 
 /**
- * Labels of a name in DNS wire format as raw bytes, first label first. Ignores bytes after the final zero. Undefined for malformed bytes:
- * empty, without the final zero, or with a length past the end.
+ * Labels of a name in DNS wire format as raw bytes, first label first. Ignores bytes after the final zero. Undefined
+ * for malformed bytes: empty, without the final zero, or with a length past the end.
  * @example dnsLabels("0x0474657374036574680000") // [Buffer.from("test"), Buffer.from("eth")]
  */
 export function dnsLabels(wire: Hex): Buffer[] | undefined {

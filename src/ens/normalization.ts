@@ -2,7 +2,8 @@ import { ens_normalize } from "@adraffy/ens-normalize";
 import type { Hex } from "viem";
 import { encodedLabel } from "./labels.ts";
 
-// ASCII letters and digits are normalised in any order (ENSIP-15). Most labels have nothing else, and this check takes a tenth of the time.
+// ASCII letters and digits are normalised in any order (ENSIP-15). Most labels have nothing else, and this check takes
+// a tenth of the time.
 const isPlain = /^[a-z0-9]+(?:\.[a-z0-9]+)*$/;
 
 /**

@@ -56,7 +56,10 @@ export const chainIdParameter = (name: string) =>
     .regex(/^[1-9][0-9]{0,14}$/, { error: `${name} must be a positive integer` })
     .transform(Number);
 
-/** A normalized name (ENSIP-15). The error for another one gives its normalized form, or the node if it has `[labelhash]`. */
+/**
+ * A normalized name (ENSIP-15). The error for another one gives its normalized form, or the node if it has
+ * `[labelhash]`.
+ */
 export const nameParameter = (field: string) =>
   oneText(field).superRefine((name, { addIssue }) => {
     const result = normalizedName(name);
@@ -130,7 +133,9 @@ export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
   });
 }
 
-/** A point in time: Unix seconds, or RFC 3339 with up to nine fractional digits. Parsed to seconds, possibly fractional. */
+/**
+ * A point in time: Unix seconds, or RFC 3339 with up to nine fractional digits. Parsed to seconds, possibly fractional.
+ */
 export const timeParameter = (name: string) =>
   oneText(name)
     .transform((text) => readTime(text) ?? Number.NaN)

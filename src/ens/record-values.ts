@@ -1,7 +1,8 @@
 import type { Hex } from "viem";
 import { isNormalizedName } from "./normalization.ts";
 
-// Meaning of a record's raw value. Indexed and live values pass through the same functions, so that both ways of resolving agree.
+// Meaning of a record's raw value. Indexed and live values pass through the same functions, so that both ways of
+// resolving agree.
 
 /**
  * Value of an address record: an EVM address in lower case, other coins as hex bytes; null if unset.

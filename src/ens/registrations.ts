@@ -7,7 +7,10 @@ export const gracePeriod = 7_776_000n;
 /** Seconds after the expiry of an ENSv2 name under .eth during which only its holder may renew it: 28 days. */
 export const gracePeriodOfV2 = 2_419_200;
 
-/** Seconds after the grace period of a name under .eth, of either generation, in which registering it costs a falling premium: 21 days. */
+/**
+ * Seconds after the grace period of a name under .eth, of either generation, in which registering it costs a falling
+ * premium: 21 days.
+ */
 export const premiumPeriod = 1_814_400;
 
 /** The most levels of registries or names that searches follow. */

@@ -7,7 +7,8 @@ const ethCoinType = 60n;
 export const defaultEvmCoinType = 0x80000000n;
 
 /**
- * Whether a coin type's address record is an EVM address (20 bytes): Ethereum's (SLIP-44), or an EVM chain's (ENSIP-11).
+ * Whether a coin type's address record is an EVM address (20 bytes): Ethereum's (SLIP-44), or an EVM chain's
+ * (ENSIP-11).
  * @example isEvmCoinType(2147492101n) // true
  * @example isEvmCoinType(0n) // false
  */
@@ -19,7 +20,8 @@ export function isEvmCoinType(coinType: bigint): boolean {
 export type ReverseAccount = { address: Hex; coinType: bigint };
 
 /**
- * Reverse name of an account: `<40 digits>.addr.reverse`, `.default.reverse` or `.<coin type in hex>.reverse` (ENSIP-19).
+ * Reverse name of an account: `<40 digits>.addr.reverse`, `.default.reverse` or `.<coin type in hex>.reverse`
+ * (ENSIP-19).
  * @example reverseName({ address: "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", coinType: 2147492101n }) // "d8da6bf26964af9d7eed9e03e53415d37aa96045.80002105.reverse"
  */
 export function reverseName({ address, coinType }: ReverseAccount): string {

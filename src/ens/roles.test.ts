@@ -13,7 +13,8 @@ const recordRoles = [
   "CAN_LINK",
 ];
 
-// RegistryRolesLib and PermissionedResolver of contracts-v2: a role is the lowest bit of a nybble, its admin 128 bits higher.
+// RegistryRolesLib and PermissionedResolver of contracts-v2: a role is the lowest bit of a nybble, its admin 128 bits
+// higher.
 test.each<[Hex, RoleHolder, string[]]>([
   ["0x0", "registry", []],
   ["0x1", "registry", ["CAN_REGISTER"]],

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 
-// The words for a role: its constant in the contract as `/api/permissions` writes it, and the power in the words of `/v1`, if that has one.
+// The words for a role: its constant in the contract as `/api/permissions` writes it, and the power in the words of
+// `/v1`, if that has one.
 type Words = Readonly<Record<number, readonly [constant: string, power?: string]>>;
 
 const ofBoth: Words = { 30: ["CAN_NAME", "can_name"], 31: ["CAN_UPGRADE", "upgrade"] };
@@ -52,7 +53,8 @@ const rolesOf = { registry: registryRoles, resolver: resolverRoles, recordResolv
 /** Kinds of ENSv2 contracts with roles. Resolvers with record ids have other roles than those keyed by nodes. */
 export type RoleHolder = keyof typeof rolesOf;
 
-// Powers by index among all 64 roles. Two of registries exist on one side only: the mark as a role, transfers as an admin.
+// Powers by index among all 64 roles. Two of registries exist on one side only: the mark as a role, transfers as an
+// admin.
 const powersByIndex = (roles: Words, more: Readonly<Record<number, string>> = {}) =>
   new Map(
     Array.from({ length: 64 }, (_, index) => index).flatMap((index) => {
@@ -87,7 +89,8 @@ export function listPowers(bitmap: Hex, holder: RoleHolder): string[] {
 }
 
 /**
- * Names of the roles in a bitmap, lowest first. The admin of a role may grant it. An unknown role is `ROLE_` and its index.
+ * Names of the roles in a bitmap, lowest first. The admin of a role may grant it. An unknown role is `ROLE_` and its
+ * index.
  * @example roleNames("0x01000000", "registry") // ["CAN_SET_RESOLVER"]
  * @example roleNames(`0x1${"0".repeat(39)}`, "registry") // ["CAN_TRANSFER_ADMIN"]
  */

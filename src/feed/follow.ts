@@ -20,8 +20,8 @@ import {
 
 const pollMs = 250;
 const maxHeld = 2_000;
-// Long pages are held in memory while clients read them, so that few streams have them at a time. The first page is short anyway: clients
-// may read a few messages and go.
+// Long pages are held in memory while clients read them, so that few streams have them at a time. The first page is
+// short anyway: clients may read a few messages and go.
 const pageRows = { short: 100, long: 1_000 } as const;
 const maxLong = 16;
 const sliceCharacters = 65_536;
@@ -237,7 +237,10 @@ function* slicesOf(messages: readonly Message[]): Generator<string> {
 /** The feed of a process. */
 export type Feed = ReturnType<typeof openFeed>;
 
-/** Opens the feed of a process. While there are streams one statement reads what is new for all of them, some times a second. */
+/**
+ * Opens the feed of a process. While there are streams one statement reads what is new for all of them, some times a
+ * second.
+ */
 export function openFeed({ source, log, registry, maxStreams = 2_000, heartbeatMs = 15_000 }: FollowOptions) {
   const tail = createTail({ source, log });
   const streamsOf = (client: string) => tail.streams.get(client) ?? 0;
@@ -253,11 +256,14 @@ export function openFeed({ source, log, registry, maxStreams = 2_000, heartbeatM
     source,
     /** How many streams are open. */
     streams,
-    /** Whether a client has its share of streams: as many as are free for others. One without a stream gets any free one. */
+    /**
+     * Whether a client has its share of streams: as many as are free for others. One without a stream gets any free
+     * one.
+     */
     isFull: (client: string) => streamsOf(client) >= maxStreams - streams(),
     /**
-     * The messages after a position as Server-Sent Events, with heartbeats, until the client is gone, this process serves another index, or
-     * a statement fails: the client resumes by its last id.
+     * The messages after a position as Server-Sent Events, with heartbeats, until the client is gone, this process
+     * serves another index, or a statement fails: the client resumes by its last id.
      */
     async *stream(request: StreamRequest): AsyncGenerator<string> {
       count(request.client, 1);

@@ -8,7 +8,10 @@ import type { ReadHookReminders } from "./webhooks/reminders.ts";
 
 const words = closedQuery(entryParameters);
 
-/** Reads the feed for hooks, whose filters have the words of GET /v1/events. An id that is not of this index means to refetch. */
+/**
+ * Reads the feed for hooks, whose filters have the words of GET /v1/events. An id that is not of this index means to
+ * refetch.
+ */
 export const hookReader =
   (context: FeedContext): ReadFeed =>
   async (after, { filter, finality, from, limit, signal }) => {

@@ -17,8 +17,9 @@ import { historyOrder } from "../read/events/history.ts";
 import { partsOfEvents } from "../read/events/parts.ts";
 import type { IndexedNamespace } from "../read/names/indexed-namespaces.ts";
 
-// The log of name events: what readers of the feed get after the backfill, in the order in which they get it. Ponder knows nothing of the
-// table: it takes nothing back. The indexing process compares the end of the log with the tables of events after each block.
+// The log of name events: what readers of the feed get after the backfill, in the order in which they get it. Ponder
+// knows nothing of the table: it takes nothing back. The indexing process compares the end of the log with the tables
+// of events after each block.
 
 /** The table of the log, in the schema of its index. */
 export const feedTable = "_name_events_feed";
@@ -65,8 +66,8 @@ type LogMoment = {
   state: FeedState | null;
 };
 
-// ponder: a reorganization leaves `latest_checkpoint` of the other chains until their next block, so the row that was written last tells how
-// far the tables are. An event that is final is at or before every chain's finalized checkpoint.
+// ponder: a reorganization leaves `latest_checkpoint` of the other chains until their next block, so the row that was
+// written last tells how far the tables are. An event that is final is at or before every chain's finalized checkpoint.
 const momentSql = (
   own: string,
 ) => `WITH checkpoints AS MATERIALIZED (SELECT c.*, age(c.xmin) AS age, c.xmin::text AS version
@@ -82,7 +83,8 @@ SELECT json_build_object('isReady', coalesce(${buildIsReadySql(`${own}._ponder_m
 /** From when on (Unix seconds) the log is compared, and the indexing progress. */
 type ComparedMoment = { from: number; processed: LogMoment["processed"] };
 
-// Blocks of one chain compare by number: another branch may have other times. Ponder orders those of all chains by time, then by chain.
+// Blocks of one chain compare by number: another branch may have other times. Ponder orders those of all chains by
+// time, then by chain.
 const isReached = (row: string, { chain, block, time }: LogMoment["processed"]) =>
   `CASE ${row}.chain_id WHEN ${chain} THEN ${row}.block <= ${block} ELSE (${row}.timestamp, ${row}.chain_id) < (${time}, ${chain}) END`;
 
@@ -94,9 +96,9 @@ const behindSql = (own: string, { from, processed }: ComparedMoment) =>
 const columns = "chain_id, block, timestamp, log_index, type, event_id, transaction_hash, node";
 
 /**
- * SQL that brings the log up to the tables from a time on: rows that revert what is gone, in reverse, then rows of what is new. What the
- * index has not reached again is not gone. It is one statement, so that the log is right whenever the process ends. Of the schema of the
- * search path.
+ * SQL that brings the log up to the tables from a time on: rows that revert what is gone, in reverse, then rows of what
+ * is new. What the index has not reached again is not gone. It is one statement, so that the log is right whenever the
+ * process ends. Of the schema of the search path.
  */
 export function reconcileSql(
   namespaces: readonly IndexedNamespace[],
@@ -123,18 +125,24 @@ export function reconcileSql(
     + row_number() OVER (ORDER BY reverts DESC NULLS LAST, timestamp, block, log_index, event_id), reverts, ${columns}, keys FROM changes`;
 }
 
-// A healed name is of no chain, block or time: no reorganization takes it back, and the tables of events have nothing to compare it with.
+// A healed name is of no chain, block or time: no reorganization takes it back, and the tables of events have nothing
+// to compare it with.
 const healedSql = (nodes: readonly string[]) => `INSERT INTO ${feedTable} (seq, ${columns}, keys)
   SELECT coalesce((SELECT max(seq) FROM ${feedTable}), 0) + row_number() OVER (ORDER BY part), 0, 0, 0, 0, '${healedType}', min(k.node), '', NULL, array_agg(DISTINCT k.key)
   FROM (SELECT h.node, h.part, unnest(${keysSql("h")}) AS key FROM (
     SELECT node, (at - 1) / ${maxHealed} AS part, 0 AS chain_id, '${healedType}' AS type, node AS event_id, NULL::text AS holder
     FROM unnest('{${nodes.filter(isNode).join()}}'::text[]) WITH ORDINALITY AS n(node, at)) h) k GROUP BY part`;
 
-/** Writes to the log that names have their labels now; readers see it with the transaction of the statement, if there is one. */
+/**
+ * Writes to the log that names have their labels now; readers see it with the transaction of the statement, if there is
+ * one.
+ */
 export const writeHealed = async (run: Statement, schema: string, nodes: readonly string[]) =>
   void (await run(inSchema(schema, healedSql(nodes))));
 
-/** Nodes of the events that a restart indexes again, perhaps with other labels: what the log has of them is not final. */
+/**
+ * Nodes of the events that a restart indexes again, perhaps with other labels: what the log has of them is not final.
+ */
 export async function readReindexed(run: Statement, schema: string): Promise<string[]> {
   const own = quoted(schema);
   const { rows } = await run(`SELECT DISTINCT node FROM ${own}.${feedTable} WHERE node IS NOT NULL
@@ -142,7 +150,8 @@ export async function readReindexed(run: Statement, schema: string): Promise<str
   return rows.map(({ node }) => String(node));
 }
 
-// ponder: its temporary tables have the names of tables. JIT would compile the statement for seconds that runs for milliseconds.
+// ponder: its temporary tables have the names of tables. JIT would compile the statement for seconds that runs for
+// milliseconds.
 const inSchema = (schema: string, sql: string) => `DO $feed$ BEGIN
   PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
   PERFORM set_config('jit', 'off', true);
@@ -154,11 +163,16 @@ type FeedOptions = {
   run: Statement;
   schema: string;
   namespaces: readonly IndexedNamespace[];
-  /** Names by node that handlers healed, undefined for any; those that are stored are taken out when they are written. */
+  /**
+   * Names by node that handlers healed, undefined for any; those that are stored are taken out when they are written.
+   */
   healed?: Map<string, string | null | undefined>;
 };
 
-/** Creates what brings the log up to the tables once, after the backfill; it begins the log of a new index. Resolves with whether it may have written. Throws what the database does. */
+/**
+ * Creates what brings the log up to the tables once, after the backfill; it begins the log of a new index. Resolves
+ * with whether it may have written. Throws what the database does.
+ */
 export function createFeedWriter({
   run,
   schema,
@@ -207,7 +221,10 @@ export function createFeedWriter({
   };
 }
 
-/** Keeps the log up to the tables, and says when it was written. Returns how to stop it; its `soon` is for a block that was just indexed. */
+/**
+ * Keeps the log up to the tables, and says when it was written. Returns how to stop it; its `soon` is for a block that
+ * was just indexed.
+ */
 export function keepFeed({ log, onWritten, ...keeping }: FeedOptions & { log: Log; onWritten: () => void }) {
   const write = createFeedWriter(keeping);
   const work = async () => {

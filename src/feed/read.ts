@@ -33,8 +33,8 @@ export type LogRow = {
 };
 
 /**
- * A row of the log with the entry of its event; without one for rows that revert others, or are reverted. `names`: of a row of healed names.
- * `message`: once a reader got it.
+ * A row of the log with the entry of its event; without one for rows that revert others, or are reverted. `names`: of a
+ * row of healed names. `message`: once a reader got it.
  */
 export type LogItem = {
   row: LogRow;
@@ -43,7 +43,9 @@ export type LogItem = {
   message?: Message;
 };
 
-/** A place between two messages. `seq`: the last row of the log before it; null before the log, in the tables of events. */
+/**
+ * A place between two messages. `seq`: the last row of the log before it; null before the log, in the tables of events.
+ */
 export type FeedPosition = {
   index: string;
   seq: number | null;
@@ -192,7 +194,10 @@ export async function positionOfBlock(
   return found.before ? positionAt(state.index, found.before) : startOfLog(state);
 }
 
-/** The position of an id in a log; `unknown` if no index gave the id, `gone` if another index gave it for an event that is not in this one. */
+/**
+ * The position of an id in a log; `unknown` if no index gave the id, `gone` if another index gave it for an event that
+ * is not in this one.
+ */
 export async function findPlace(
   source: FeedSource,
   state: FeedState,
@@ -288,7 +293,10 @@ type Reader = {
   namespaces: readonly IndexedNamespace[];
 };
 
-/** The messages of rows of the log for a reader, and its position after them. `finalized` stops at the first row that is not final. */
+/**
+ * The messages of rows of the log for a reader, and its position after them. `finalized` stops at the first row that is
+ * not final.
+ */
 export function toMessages(
   items: readonly LogItem[],
   { state, after, filter, finality, namespaces }: Reader,
@@ -360,12 +368,14 @@ const mayHaveBeenSent = (row: Pick<LogRow, "node"> & { type: EventKind }, { kind
 /** A page of the feed. `isAtEnd`: there is no more at the moment. */
 export type FeedPage = { messages: Message[]; end: FeedPosition; isAtEnd: boolean };
 
-/** What a reader asks for: events, how final, and at most how many rows of the log or entries of the history are read. */
+/**
+ * What a reader asks for: events, how final, and at most how many rows of the log or entries of the history are read.
+ */
 export type FeedRequest = { state: FeedState; filter: EntryFilter; finality: Finality; limit: number };
 
 /**
- * The messages after a position: from the tables of events up to the beginning of the log, then from the log. A page may have none although
- * others follow.
+ * The messages after a position: from the tables of events up to the beginning of the log, then from the log. A page
+ * may have none although others follow.
  */
 export async function readFeed(
   source: FeedSource,

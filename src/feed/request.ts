@@ -21,7 +21,10 @@ export const feedParameters = {
 export const parseFinality = (word: "latest" | "safe" | Finality): Finality =>
   word === "latest" ? word : "finalized";
 
-/** The feed's state, its newest position, and that of an id, `gone` for an event of another index. Refuses made-up ids, and a feed that has not begun. */
+/**
+ * The feed's state, its newest position, and that of an id, `gone` for an event of another index. Refuses made-up ids,
+ * and a feed that has not begun.
+ */
 export async function openPlace({ feed }: FeedContext, id: string | undefined, signal: AbortSignal) {
   const newest = await readNewest(feed.source, signal);
   if (newest === undefined)

@@ -5,7 +5,10 @@ import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { type Args, argumentReader, withEmittedStrings } from "../ens/event-arguments.ts";
 import type { Client, HandlerDatabase, Scope, Settings } from "../indexing/scope.ts";
 
-/** An event of an ABI: its name, or its full signature with `indexed` and argument names if several events share the name. */
+/**
+ * An event of an ABI: its name, or its full signature with `indexed` and argument names if several events share the
+ * name.
+ */
 type EventKey<A extends Abi> = EventName<A> | `${EventName<A>}(${string})`;
 
 type ArgsOf<A extends Abi, Key extends string> = Key extends `${string}(${string}`
@@ -23,7 +26,10 @@ export type EventsOf = <const A extends Abi>(source: string, abi: A, emitter?: H
 
 type RawArgs<T> = { [Name in keyof T]: string extends T[Name] ? Hex : T[Name] };
 
-/** `EventsOf` for events that any contract may emit: strings come as bytes in hex, and a log that is not the event is reported. */
+/**
+ * `EventsOf` for events that any contract may emit: strings come as bytes in hex, and a log that is not the event is
+ * reported.
+ */
 export type LogsOf = <const A extends Abi>(
   source: string,
   abi: A,
@@ -82,7 +88,9 @@ const register = (name: string, handler: (input: Input) => unknown): void =>
 type Read = (event: Input["event"]) => Args | undefined | "malformed-log";
 type IsSource = (source: string) => boolean;
 
-/** `ponder.on` for handlers, which get a scope. Ignores unconfigured sources and logs that are not the declared event. */
+/**
+ * `ponder.on` for handlers, which get a scope. Ignores unconfigured sources and logs that are not the declared event.
+ */
 export function registerHandlers(settings: Settings, isSource: IsSource): EventsOf {
   return registration(settings, isSource, ({ inputs }, emitter) => {
     const plain = inputs.filter(({ indexed }) => !indexed);

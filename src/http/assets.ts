@@ -24,8 +24,9 @@ export type Asset = {
 export type Files = Readonly<Record<string, string | (() => string)>>;
 
 /**
- * Serves files to pages by URL path; undefined for unknown paths. Clients keep the files, so a path has to change with its file. A file is
- * read on its first request, kept compressed, and sent so to every client: all browsers decompress it.
+ * Serves files to pages by URL path; undefined for unknown paths. Clients keep the files, so a path has to change with
+ * its file. A file is read on its first request, kept compressed, and sent so to every client: all browsers decompress
+ * it.
  */
 export function createAssets(files: Files) {
   const compressed = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
@@ -96,7 +97,10 @@ const plain = `<meta charset="utf-8">
 export const untilLoaded = (program: string) =>
   html`<p class="note">${program} is loading. If this remains, its files cannot be loaded: reload the page.</p>`;
 
-/** Swagger UI page for `/openapi.json`. Its files are below `prefix`. With a frame around it, it sends the first request. */
+/**
+ * Swagger UI page for `/openapi.json`. Its files are below `prefix`. With a frame around it, it sends the first
+ * request.
+ */
 export const docsPage = (title: string, prefix: string, surround?: Surround) => html`<!doctype html>
 <html lang="en">
 <head>

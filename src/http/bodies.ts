@@ -17,9 +17,9 @@ const shortBytes = 65_536;
 const protectedMs = 1_000;
 
 /**
- * Creates a reader of whole bodies of at most `longest` bytes. It does not read a body that is announced as longer, and ends one that
- * stalls. Once all bodies exceed `arrivingBytes`, it ends the oldest. If that is less than a second old, it ends the growing one instead,
- * while short ones may grow to twice the limit.
+ * Creates a reader of whole bodies of at most `longest` bytes. It does not read a body that is announced as longer, and
+ * ends one that stalls. Once all bodies exceed `arrivingBytes`, it ends the oldest. If that is less than a second old,
+ * it ends the growing one instead, while short ones may grow to twice the limit.
  */
 export function createBodyReader({ arrivingBytes, stalledMs }: BodyLimits) {
   // Ends each body, the oldest first, with its start time.

@@ -2,7 +2,10 @@ import type { ContentfulStatusCode } from "hono/utils/http-status";
 
 type Options = { code?: string; details?: unknown; headers?: Record<string, string> };
 
-/** Ends a request with a status. Each surface has its own body for it. `message`: the reason, for clients; `code`: the same for programs. */
+/**
+ * Ends a request with a status. Each surface has its own body for it. `message`: the reason, for clients; `code`: the
+ * same for programs.
+ */
 export class HttpError extends Error {
   override name = "HttpError";
   readonly status: ContentfulStatusCode;

@@ -18,7 +18,8 @@ test.each([
   expect(hasTag(ifNoneMatch, tag)).toBe(expected);
 });
 
-// 8.8.3: `entity-tag = [ weak ] opaque-tag`, `weak = %s"W/"`, with commas and nothing among the characters of opaque tags. 5.6.1: lists.
+// 8.8.3: `entity-tag = [ weak ] opaque-tag`, `weak = %s"W/"`, with commas and nothing among the characters of opaque
+// tags. 5.6.1: lists.
 test.each([
   [undefined, '"1"', false],
   ["", '""', false],

@@ -2,8 +2,8 @@
 const opaqueTag = /"[^"]*"/g;
 
 /**
- * Whether the value of `If-None-Match` has the entity tag of a response, so that the client needs no body (RFC 9110, 13.1.2): by the weak
- * comparison, where `W/` makes no difference. `*` has each tag.
+ * Whether the value of `If-None-Match` has the entity tag of a response, so that the client needs no body (RFC 9110,
+ * 13.1.2): by the weak comparison, where `W/` makes no difference. `*` has each tag.
  */
 export function hasTag(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;

@@ -11,8 +11,8 @@ const sliceBytes = 1_024;
 const fullRead = 65_536;
 
 /**
- * Handles one request per connection at a time. What a client sends before it has its response stays unparsed, with the socket paused, and
- * is then parsed in slices. Each further request waits for a turn of the event loop.
+ * Handles one request per connection at a time. What a client sends before it has its response stays unparsed, with the
+ * socket paused, and is then parsed in slices. Each further request waits for a turn of the event loop.
  */
 export function serveOneAtATime(server: Server, handle: (exchange: Exchange) => void): Server {
   const connections = new WeakMap<Socket, ReturnType<typeof createConnection>>();
@@ -24,7 +24,8 @@ export function serveOneAtATime(server: Server, handle: (exchange: Exchange) => 
 }
 
 function createConnection(socket: Socket, handle: (exchange: Exchange) => void) {
-  // Node's own listener, which parses. A listener of ours makes Node emit the bytes instead of passing them to the parser itself.
+  // Node's own listener, which parses. A listener of ours makes Node emit the bytes instead of passing them to the
+  // parser itself.
   const [parse] = socket.listeners("data");
   socket.removeAllListeners("data");
   let unparsed: Buffer = Buffer.alloc(0);
@@ -36,7 +37,8 @@ function createConnection(socket: Socket, handle: (exchange: Exchange) => void) 
 
   const isBusy = () => hasTurnAhead || waiting.length > 0 || current?.incoming.complete === true;
 
-  // Parses until a request is complete, then pauses. Node resumes the socket after each response, and "resume" leads here too.
+  // Parses until a request is complete, then pauses. Node resumes the socket after each response, and "resume" leads
+  // here too.
   function proceed(): void {
     while (unparsed.length > 0 && !isBusy() && !socket.isPaused() && !socket.destroyed) {
       const length = Math.max(sliceBytes, bodyBytes);

@@ -30,7 +30,10 @@ export type Operation = {
 type OpenApiOptions = NonNullable<Parameters<typeof z.toJSONSchema>[1]>;
 type SchemaOf = (schema: z.core.$ZodType, io: "input" | "output") => Json;
 
-/** OpenAPI 3.1 document of the operations. It describes input as requests write it, not as handlers get it. `schemas` are zod's options. */
+/**
+ * OpenAPI 3.1 document of the operations. It describes input as requests write it, not as handlers get it. `schemas`
+ * are zod's options.
+ */
 export function openApiDocument({
   operations,
   schemas = {},

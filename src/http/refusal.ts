@@ -6,8 +6,9 @@ const lingerMs = 500;
 const maxDiscarded = 4 * 1024 * 1024;
 
 /**
- * Answers a request that has no response yet, and closes its connection: half a second later if its body is not complete. For a 413 it
- * also reads and discards up to 4 MiB more. The handler sees a client that has gone. `headers`: names and values in turn.
+ * Answers a request that has no response yet, and closes its connection: half a second later if its body is not
+ * complete. For a 413 it also reads and discards up to 4 MiB more. The handler sees a client that has gone. `headers`:
+ * names and values in turn.
  */
 export function refuseExchange(
   { incoming, outgoing }: Exchange,

@@ -11,8 +11,8 @@ export const forClient = <T>(name: string, task: () => T): T => clients.run(name
 const waiting = new Map<string, (() => void)[]>();
 
 /**
- * Waits for a turn. The event loop gives one in each iteration, so that arrived data comes first. Clients take turns, so that many tasks of
- * one client delay another client's task by one.
+ * Waits for a turn. The event loop gives one in each iteration, so that arrived data comes first. Clients take turns,
+ * so that many tasks of one client delay another client's task by one.
  */
 export function yieldToEventLoop(client = currentClient() ?? ""): Promise<void> {
   return new Promise((resolve) => {
@@ -34,7 +34,10 @@ function serve(): void {
   if (waiting.size > 0) setImmediate(serve);
 }
 
-/** Yields to the event loop each time that `max` units of work are done. The caller reports its work in a unit of its own. */
+/**
+ * Yields to the event loop each time that `max` units of work are done. The caller reports its work in a unit of its
+ * own.
+ */
 export function createPacer(max: number): (work: number) => Promise<void> {
   let done = 0;
   return async (work) => {

@@ -20,8 +20,9 @@ const operationEnded = toEventSelector(
 );
 
 /**
- * Who acts by the event: the sender of its transaction; of a user operation (ERC-4337) on the root chain, which a stranger relays, its
- * account, or the owner for whom that acts if ENSv2's factory created it. Asks a node for the receipt; without one, the relayer counts.
+ * Who acts by the event: the sender of its transaction; of a user operation (ERC-4337) on the root chain, which a
+ * stranger relays, its account, or the owner for whom that acts if ENSv2's factory created it. Asks a node for the
+ * receipt; without one, the relayer counts.
  */
 export async function findActor(scope: Scope): Promise<Hex> {
   const { db, chainId, rootChainId, sender, recipient, isV2Indexed } = scope;

@@ -4,7 +4,10 @@ import type { Shared } from "../ponder/shared.ts";
 const loggedOfEachKind = 20;
 const examplesOfEachKind = 3;
 
-/** Logs the first 20 anomalies of each kind: a chain can contain any number. `examples` keeps the last three of each kind. */
+/**
+ * Logs the first 20 anomalies of each kind: a chain can contain any number. `examples` keeps the last three of each
+ * kind.
+ */
 export function createAnomalyLog(log: Log, examples: Shared["examples"]): (report: AnomalyReport) => void {
   const seen = new Map<string, number>();
   return (report) => {

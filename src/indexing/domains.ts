@@ -44,7 +44,10 @@ export function bareDomain(scope: Scope, node: Hex, isMigrated: boolean): Domain
 /** Namespace and chain of the event's deployment. */
 export const pickHome = ({ namespace, chainId }: Scope) => ({ namespace, chainId });
 
-/** The domain of a node that the registry should have named; a bare one if it did not (an index from the middle of the history). */
+/**
+ * The domain of a node that the registry should have named; a bare one if it did not (an index from the middle of the
+ * history).
+ */
 export async function expectDomain(scope: Scope, node: Hex, isMigrated: boolean): Promise<DomainRow> {
   const row = await findDomain(scope, node);
   if (row) return row;
@@ -70,8 +73,8 @@ export async function countSubdomain(scope: Scope, parentNode: Hex, isMigrated: 
 }
 
 /**
- * subgraph: a domain without resolver, owner and subdomains counts as gone. Each save of such a domain lowers the parent's count by one and
- * tests the parent; the domain itself stays.
+ * subgraph: a domain without resolver, owner and subdomains counts as gone. Each save of such a domain lowers the
+ * parent's count by one and tests the parent; the domain itself stays.
  */
 export async function discountIfEmpty(scope: Scope, savedNode: Hex): Promise<void> {
   for (let node: Hex | null = savedNode; node !== null; ) {
@@ -97,7 +100,10 @@ function rootDomain(scope: Scope): DomainRow {
   return { ...bareDomain(scope, rootNode, true), name: scope.naming.rootName, createdAt: 0n };
 }
 
-/** The label of a labelhash from the label source, else as ENSv2's label store announced it; undefined if neither has it. */
+/**
+ * The label of a labelhash from the label source, else as ENSv2's label store announced it; undefined if neither has
+ * it.
+ */
 export async function healedLabel(scope: Scope, labelhash: Hex): Promise<string | undefined> {
   const label = await scope.heal(labelhash);
   if (label !== undefined || !scope.isV2Indexed) return label;

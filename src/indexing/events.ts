@@ -3,7 +3,9 @@ import { zeroAddress } from "../ens/ids.ts";
 import { account, domainEvent, registrationEvent, resolver, resolverEvent } from "../schema/subgraph.ts";
 import type { Scope } from "./scope.ts";
 
-/** True if `address` owns the row, so that its account exists; false for the zero address, which may have no account. */
+/**
+ * True if `address` owns the row, so that its account exists; false for the zero address, which may have no account.
+ */
 export function isOwnedBy(row: { ownerId: Hex } | undefined, address: Hex): boolean {
   return row?.ownerId === address && address !== zeroAddress;
 }

@@ -4,12 +4,14 @@ import type { HealRows } from "../ponder/shared.ts";
 import type { DomainRow } from "./domains.ts";
 import type { Naming, Settings, StoredLabel } from "./scope.ts";
 
-// A newer label set knows labels that were unknown when their events were handled. Healing turns a row into the row that an index with the
-// newer set would have. It is a function of the row alone, so it fits stored rows, those in memory, and those that a reorganization restores.
+// A newer label set knows labels that were unknown when their events were handled. Healing turns a row into the row
+// that an index with the newer set would have. It is a function of the row alone, so it fits stored rows, those in
+// memory, and those that a reorganization restores.
 //
-// A name has `[labelhash]` wherever a lookup failed, and the original mapping builds a name once. So the label replaces it, also in names
-// below. One event depends on a failed lookup: NameWrapped replaces the name of a domain without a label by the wrapper's, which may reveal
-// labels above. A set that knows the label would have kept the name that was looked up: `unrevealedName` keeps that name.
+// A name has `[labelhash]` wherever a lookup failed, and the original mapping builds a name once. So the label replaces
+// it, also in names below. One event depends on a failed lookup: NameWrapped replaces the name of a domain without a
+// label by the wrapper's, which may reveal labels above. A set that knows the label would have kept the name that was
+// looked up: `unrevealedName` keeps that name.
 
 /** The label of a labelhash that failed before, as stored; undefined if it is still unknown or unusable. */
 export type FindLabel = (labelhash: Hex) => StoredLabel | undefined;
@@ -23,8 +25,8 @@ const hashIn = (part: string): Hex | undefined => (unknown.test(part) ? `0x${par
 const isWrapped = (part: string) => part.startsWith("{") && unknown.test(part);
 
 /**
- * What a wrapper's name replaces: the name as looked up, `{labelhash}` first. Null if labels above are known, since then both names are equal
- * whether the label becomes known or not.
+ * What a wrapper's name replaces: the name as looked up, `{labelhash}` first. Null if labels above are known, since
+ * then both names are equal whether the label becomes known or not.
  */
 export function unrevealedName({ name, unrevealedName: before }: NamedRow): string | null {
   const [first = "", ...above] = (before ?? name ?? "").split(".");

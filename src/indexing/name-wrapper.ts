@@ -118,8 +118,8 @@ async function changeWrapped(
 }
 
 /**
- * A renewal through the name wrapper. If the wrapper holds the name in registry and registrar, its entry ends with the lease's grace
- * period. That end has its own column: the original subgraph knows only what the wrapper's events carry.
+ * A renewal through the name wrapper. If the wrapper holds the name in registry and registrar, its entry ends with the
+ * lease's grace period. That end has its own column: the original subgraph knows only what the wrapper's events carry.
  */
 export async function applyWrapperRenewal(
   scope: Scope,
@@ -145,8 +145,8 @@ export async function applyWrappedTransfer(
   await addDomainEvent(scope, event, index);
 }
 
-// In subgraph mode, one unusable label voids the whole name; in others, the label is written as its hash. A label that ends in NUL is
-// unusable, although the original strips the NUL: the stripped name would pass for another.
+// In subgraph mode, one unusable label voids the whole name; in others, the label is written as its hash. A label that
+// ends in NUL is unusable, although the original strips the NUL: the stripped name would pass for another.
 function wrappedName({ naming }: Scope, wire: Hex): { labelName: string | null; name: string } | undefined {
   const labels = dnsLabels(wire);
   if (labels === undefined) return undefined;

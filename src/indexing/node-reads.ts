@@ -10,14 +10,14 @@ import { type AskNodes, type NodeRequest, type Scope, upsert } from "./scope.ts"
 type RetryTiming = { firstWaitMs: number; longestWaitMs: number; repeatMs: number; probeMs: number };
 const production: RetryTiming = { firstWaitMs: 500, longestWaitMs: 30_000, repeatMs: 100, probeMs: 3_000 };
 
-// Attempts while the node serves other requests, by failure. A missing response costs the most time; a server's own failure is temporary,
-// and hard for an attacker to cause.
+// Attempts while the node serves other requests, by failure. A missing response costs the most time; a server's own
+// failure is temporary, and hard for an attacker to cause.
 const tries = { failed: 3, slow: 2, unwell: 8, throttled: 8 };
 const longestRepeatMs = 1_000;
 
 /**
- * Reads of which an attacker can choose the subject. Ponder's client would follow OffchainLookup, try ten times, and read responses of any
- * size. `onOutage` is called when a read begins to wait for a chain.
+ * Reads of which an attacker can choose the subject. Ponder's client would follow OffchainLookup, try ten times, and
+ * read responses of any size. `onOutage` is called when a read begins to wait for a chain.
  */
 export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
@@ -36,7 +36,10 @@ export function createNodes(
   };
 }
 
-/** RPC endpoints of a chain: until when a URL is not asked for comparison, and when the latest retries of a method were given up. */
+/**
+ * RPC endpoints of a chain: until when a URL is not asked for comparison, and when the latest retries of a method were
+ * given up.
+ */
 type ChainNodes = {
   urls: readonly string[];
   timing: RetryTiming;
@@ -84,8 +87,9 @@ async function ask(nodes: ChainNodes, request: NodeRequest): Promise<unknown> {
 const silenceMs = 60_000;
 
 /**
- * Whether another URL returns a different result of a call. Anybody may deploy the called contract, and nodes tell a contract different
- * values, such as fees: the index is not in doubt, but the result is not used. A URL that does not respond is skipped for a minute.
+ * Whether another URL returns a different result of a call. Anybody may deploy the called contract, and nodes tell a
+ * contract different values, such as fees: the index is not in doubt, but the result is not used. A URL that does not
+ * respond is skipped for a minute.
  */
 async function isContradicted(
   { urls, silentUntil }: ChainNodes,
@@ -107,8 +111,8 @@ async function isContradicted(
 const patienceWindowMs = 60_000;
 const fruitlessRepeats = 3;
 
-// Retries are for temporary failures. While none of the latest helped, the next requests get one short attempt: whoever can cause one
-// failure can cause any number, and together they must not stall the index.
+// Retries are for temporary failures. While none of the latest helped, the next requests get one short attempt: whoever
+// can cause one failure can cause any number, and together they must not stall the index.
 const isShort = (fruitless: readonly number[] = []) =>
   fruitless.length === fruitlessRepeats && Date.now() - (fruitless[0] ?? 0) < patienceWindowMs;
 
@@ -147,8 +151,8 @@ type ContractCall = { abi: Abi; args: readonly unknown[] };
 const longestPlainKey = 256;
 
 /**
- * Whether a text is read through Ponder's client: only of configured contracts. Ponder would take a key that equals an address for the
- * address of its next reads, and does not limit the length of keys.
+ * Whether a text is read through Ponder's client: only of configured contracts. Ponder would take a key that equals an
+ * address for the address of its next reads, and does not limit the length of keys.
  */
 const isReadByClient = (isConfigured: boolean, { key }: { key: string }): boolean =>
   isConfigured && key.length <= longestPlainKey && !key.startsWith("0x");
@@ -163,10 +167,13 @@ const boundedRequest = ({ emitter: to, blockNumber }: Scope, call: ContractCall)
   ...{ blockNumber, maxBytes: 512 * 1024, timeoutMs: 2_500 },
 });
 
-// Handlers read configured contracts through Ponder's client, which keeps the results for later indexes. Any other emitter, which anybody
-// may have deployed, gets a bounded eth_call.
+// Handlers read configured contracts through Ponder's client, which keeps the results for later indexes. Any other
+// emitter, which anybody may have deployed, gets a bounded eth_call.
 
-/** A text record of the emitter; undefined, with an anomaly, if it returns none or the read allowance is spent. Waits out outages. */
+/**
+ * A text record of the emitter; undefined, with an anomaly, if it returns none or the read allowance is spent. Waits
+ * out outages.
+ */
 export async function readTextRecord(
   scope: Scope,
   text: { node: Hex; key: string },
@@ -188,7 +195,10 @@ export async function readTextRecord(
   return reported(scope, await callContract(scope, call));
 }
 
-/** The metadata URI of a node's token of the emitting 3DNS contract; undefined, with an anomaly, if it returns none. Waits out outages. */
+/**
+ * The metadata URI of a node's token of the emitting 3DNS contract; undefined, with an anomaly, if it returns none.
+ * Waits out outages.
+ */
 export async function readTokenUri(scope: Scope, node: Hex): Promise<string | undefined> {
   const call: ContractCall = { abi: threednsMetadataAbi, args: [BigInt(node)] };
   const params = [{ to: scope.emitter, data: encodeFunctionData(call) }, toHex(scope.blockNumber)];
@@ -196,7 +206,8 @@ export async function readTokenUri(scope: Scope, node: Hex): Promise<string | un
   return reported(scope, await readThroughPonder(scope, call, read));
 }
 
-// Contracts on which Ponder's client failed, by reader. It is not used for them again: the bounded call returns the same values.
+// Contracts on which Ponder's client failed, by reader. It is not used for them again: the bounded call returns the
+// same values.
 const failed = new WeakMap<AskNodes, Set<string>>();
 const failure = Symbol();
 const ponderMs = 10_000;
@@ -239,15 +250,19 @@ function reported(scope: Scope, value: string | undefined): string | undefined {
   return value;
 }
 
-// The price of a read in chain time, and how much may be spent ahead. Events that cause reads cost a few thousand gas: without this, one
-// full block of them would stall the index for minutes.
+// The price of a read in chain time, and how much may be spent ahead. Events that cause reads cost a few thousand gas:
+// without this, one full block of them would stall the index for minutes.
 const prices = {
-  // Text records of unconfigured contracts: 100 at once, then one a second. Transactions with accounts: 30, then one in ten seconds.
+  // Text records of unconfigured contracts: 100 at once, then one a second. Transactions with accounts: 30, then one in
+  // ten seconds.
   text: { costMs: 1_000n, aheadMs: 100_000n },
   transaction: { costMs: 10_000n, aheadMs: 300_000n },
 };
 
-/** Whether the event may cause a read; counts it. Depends on the chain alone, so that every index of the same blocks reads the same. */
+/**
+ * Whether the event may cause a read; counts it. Depends on the chain alone, so that every index of the same blocks
+ * reads the same.
+ */
 export async function isReadGranted(scope: Scope, kind: keyof typeof prices): Promise<boolean> {
   const { db, chainId, timestamp, transactionHash } = scope;
   const { costMs, aheadMs } = prices[kind];

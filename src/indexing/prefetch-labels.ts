@@ -1,7 +1,10 @@
 import type { Hex } from "viem";
 import type { EventAhead } from "../ponder/shared.ts";
 
-/** Labelhashes that the handlers of these events will heal. NewOwner has them all: events of registrars and controllers repeat them. */
+/**
+ * Labelhashes that the handlers of these events will heal. NewOwner has them all: events of registrars and controllers
+ * repeat them.
+ */
 export function listLabelhashes(events: readonly EventAhead[]): Hex[] {
   const found: Hex[] = [];
   for (const { eventCallback, event } of events) {

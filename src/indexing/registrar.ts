@@ -22,7 +22,8 @@ export async function applyNameRegistered(
   const known = naming.proven(labelhash, await healedLabel(scope, labelhash));
   let before = await findDomain(scope, node);
   if (before === undefined) {
-    // On other chains a registrar may hold names that the registry does not have yet; on the root chain that is an anomaly.
+    // On other chains a registrar may hold names that the registry does not have yet; on the root chain that is an
+    // anomaly.
     if (scope.chainId === scope.rootChainId) scope.report("unknown-node", scope);
     await applyNewOwner(scope, { parentNode: managed.node, labelhash, owner, isOldRegistry: false });
     before = await expectDomain(scope, node, true);
@@ -65,8 +66,8 @@ export async function startRegistration(
   await addRegistrationEvent(scope, { type: "NameRegistered", registrationId: id, registrantId, expiryDate });
 }
 
-// subgraph: an unknown label leaves the name unchanged. With several chains, the registry may not know the names above, so the name is
-// written under the registrar's own; a known label stays.
+// subgraph: an unknown label leaves the name unchanged. With several chains, the registry may not know the names above,
+// so the name is written under the registrar's own; a known label stays.
 function nameUnder(
   { naming }: Scope,
   { managed, labelhash }: Registered,
@@ -173,9 +174,9 @@ function idsOf({ naming }: Scope, { managed, labelhash }: Registered) {
   return { node, id: naming.registrationId(node, labelhash) };
 }
 
-// A registration or renewal as a user sees it consists of several events of one transaction: the base registrar's opens the action, and the
-// controller's and the referral contract's complete it. The name's lifecycle row holds its newest action, so that events of other names in
-// between do not interfere.
+// A registration or renewal as a user sees it consists of several events of one transaction: the base registrar's opens
+// the action, and the controller's and the referral contract's complete it. The name's lifecycle row holds its newest
+// action, so that events of other names in between do not interfere.
 
 type ActionRow = typeof registrarAction.$inferInsert;
 type RegistrarAction = Pick<ActionRow, "node" | "subregistryId"> & {
@@ -183,7 +184,9 @@ type RegistrarAction = Pick<ActionRow, "node" | "subregistryId"> & {
   duration: bigint;
 };
 
-/** Base registrar NameRegistered: opens a registration and a new lifecycle. What ENSv2's Graveyard takes is no lease. */
+/**
+ * Base registrar NameRegistered: opens a registration and a new lifecycle. What ENSv2's Graveyard takes is no lease.
+ */
 export async function applyRegistration(
   scope: Scope,
   { managed, labelhash, owner, expires }: Registered & { owner: Hex; expires: bigint },
@@ -217,7 +220,10 @@ export async function applyRenewal(
   await openAction(scope, { type: "renewal", node, subregistryId, duration });
 }
 
-/** Controller or referral event: adds prices and referrer to the newest action on the name, if it is of the same transaction. */
+/**
+ * Controller or referral event: adds prices and referrer to the newest action on the name, if it is of the same
+ * transaction.
+ */
 export function applyControllerFacts(
   scope: Scope,
   managed: ManagedName,

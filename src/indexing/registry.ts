@@ -15,7 +15,8 @@ import { addDomainEvent, ensureAccount, ensureResolver } from "./events.ts";
 import { reverseLabel } from "./reverse-labels.ts";
 import { childName, type Scope, type StoredLabel } from "./scope.ts";
 
-// The registry was deployed twice. Nodes that the new registry names are migrated; the old one's later events for them are ignored.
+// The registry was deployed twice. Nodes that the new registry names are migrated; the old one's later events for them
+// are ignored.
 
 type Origin = { isOldRegistry: boolean };
 
@@ -24,7 +25,10 @@ type Owned = { parentNode: Hex; labelhash: Hex; owner: Hex };
 // The new registry, which emits most events, leaves the column null.
 const originOf = (isOldRegistry: boolean) => (isOldRegistry ? { fromOldRegistry: true } : {});
 
-/** Registry NewOwner: a subname was created, or its parent set another owner. `label` is called for the label of an unnamed node. */
+/**
+ * Registry NewOwner: a subname was created, or its parent set another owner. `label` is called for the label of an
+ * unnamed node.
+ */
 export async function applyNewOwner(
   scope: Scope,
   { parentNode, labelhash, owner, isOldRegistry }: Owned & Origin,
@@ -100,7 +104,10 @@ export async function applyRegistryTransfer(
   });
 }
 
-/** Registry NewResolver: a node got another resolver, or none. Only the root chain's registry links domains to resolvers. */
+/**
+ * Registry NewResolver: a node got another resolver, or none. Only the root chain's registry links domains to
+ * resolvers.
+ */
 export async function applyNewResolver(
   scope: Scope,
   { node, resolver: address, isOldRegistry }: { node: Hex; resolver: Hex } & Origin,

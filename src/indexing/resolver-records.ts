@@ -14,13 +14,15 @@ import {
 } from "../schema/protocol-acceleration.ts";
 import { type Scope, upsert } from "./scope.ts";
 
-// Values of resolver records, as the emitting contract would return them now. Every contract counts, whether a registry points to it or
-// not.
+// Values of resolver records, as the emitting contract would return them now. Every contract counts, whether a registry
+// points to it or not.
 
 type RecordsRow = typeof resolverRecord.$inferSelect;
 type RecordsChanges = Partial<Omit<RecordsRow, "id" | "chainId" | "address" | "node">>;
 
-/** AddressChanged: raw bytes. Twenty zero bytes are stored: unlike no record, they hide a default address (ENSIP-19). */
+/**
+ * AddressChanged: raw bytes. Twenty zero bytes are stored: unlike no record, they hide a default address (ENSIP-19).
+ */
 export async function setAddressRecord(
   scope: Scope,
   { node, coinType, newAddress: address }: { node: Hex; coinType: bigint; newAddress: Hex },
@@ -34,7 +36,9 @@ export async function setAddressRecord(
   else await upsert(scope, resolverAddressRecord, key, { value });
 }
 
-/** AddrChanged: coin type 60. Zero is a cleared record or twenty zero bytes; the preceding AddressChanged shows which. */
+/**
+ * AddrChanged: coin type 60. Zero is a cleared record or twenty zero bytes; the preceding AddressChanged shows which.
+ */
 export async function setAddrRecord(
   scope: Scope,
   { node, a: newAddress }: { node: Hex; a: Hex },
@@ -74,7 +78,10 @@ export function addAbiContentType(
   }));
 }
 
-/** DataChanged (ENSIP-24): the event carries only the hash of the value, that of no bytes clears it. Ignores unusable keys. */
+/**
+ * DataChanged (ENSIP-24): the event carries only the hash of the value, that of no bytes clears it. Ignores unusable
+ * keys.
+ */
 export async function setDataKey(
   scope: Scope,
   { node, key, indexedData }: { node: Hex; key: string; indexedData: Hex },
@@ -114,8 +121,8 @@ export async function clearRecords(
 }
 
 /**
- * NameForAddrChanged: an account named itself on a reverse registrar. A name that is not normalized is stored: it means nothing, but unlike
- * no name it hides the account's default name (ENSIP-19).
+ * NameForAddrChanged: an account named itself on a reverse registrar. A name that is not normalized is stored: it means
+ * nothing, but unlike no name it hides the account's default name (ENSIP-19).
  */
 export async function setReverseName(
   scope: Scope,
@@ -188,8 +195,8 @@ export async function setFormerRelation(scope: Scope, relation: ResolverRelation
 }
 
 /**
- * NewOwner of the root chain's new registry, which is authoritative for the subname from now on. The subname has no resolver until one is
- * set: the new registry's fallback to the old one ends with the first owner.
+ * NewOwner of the root chain's new registry, which is authoritative for the subname from now on. The subname has no
+ * resolver until one is set: the new registry's fallback to the old one ends with the first owner.
  */
 export async function migrateSubname(
   scope: Scope,

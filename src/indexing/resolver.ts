@@ -5,8 +5,8 @@ import { type DomainRow, findDomain, saveDomain } from "./domains.ts";
 import { addResolverEvent, ensureAccount, isOwnedBy } from "./events.ts";
 import type { Scope } from "./scope.ts";
 
-// Records as the subgraph has them: keys and coin types that were ever set, and the values of addr and contenthash. Events of every
-// contract count, whether the registry ever pointed to it or not.
+// Records as the subgraph has them: keys and coin types that were ever set, and the values of addr and contenthash.
+// Events of every contract count, whether the registry ever pointed to it or not.
 
 type ResolverRow = typeof resolver.$inferSelect;
 
@@ -47,7 +47,8 @@ export async function applyTextChanged(
   await applyRecordEvent(scope, node, event, (before) => addedKey(scope, before, key));
 }
 
-// subgraph: the raw key is compared with stored keys, which have lost their NULs, so a key with NULs is added each time.
+// subgraph: the raw key is compared with stored keys, which have lost their NULs, so a key with NULs is added each
+// time.
 function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): Partial<ResolverRow> {
   const texts = before?.texts ?? [];
   const stored = raw.replaceAll("\0", "");
@@ -62,7 +63,9 @@ export async function applyContenthashChanged(
   await applyRecordEvent(scope, node, { type: "ContenthashChanged", hash }, { contentHash: hash });
 }
 
-/** NameChanged: the record `name`, which on a reverse name is the primary name. subgraph: a name with a NUL is ignored. */
+/**
+ * NameChanged: the record `name`, which on a reverse name is the primary name. subgraph: a name with a NUL is ignored.
+ */
 export async function applyNameChanged(
   scope: Scope,
   { node, name }: { node: Hex; name: string },
@@ -73,7 +76,8 @@ export async function applyNameChanged(
   await applyRecordEvent(scope, node, { type: "NameChanged", name, ...primary });
 }
 
-// The account of a reverse name (ENSIP-3) whose resolver is the emitter; undefined otherwise, or if the label is unknown.
+// The account of a reverse name (ENSIP-3) whose resolver is the emitter; undefined otherwise, or if the label is
+// unknown.
 async function accountOf(scope: Scope, node: Hex): Promise<Hex | undefined> {
   const { naming, chainId, emitter } = scope;
   if (chainId !== scope.rootChainId) return undefined;

@@ -4,8 +4,9 @@ import { isReadGranted } from "./node-reads.ts";
 import type { AskNodes, Scope } from "./scope.ts";
 
 /**
- * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash, so the account is
- * searched in the sender, the owner, the transaction's receipt and its call trace. Undefined if none matches or the node returns no traces.
+ * Label of a subname of `addr.reverse`: the hex digits of an account's address. The registry's event has only its hash,
+ * so the account is searched in the sender, the owner, the transaction's receipt and its call trace. Undefined if none
+ * matches or the node returns no traces.
  */
 export async function reverseLabel(scope: Scope, hash: Hex, owner: Hex): Promise<string | undefined> {
   // ENSIP-19: only the root chain's registry contains names of accounts.
@@ -16,7 +17,8 @@ export async function reverseLabel(scope: Scope, hash: Hex, owner: Hex): Promise
   if (own !== undefined) return own;
   if (await isReadGranted(scope, "transaction")) {
     const { saved, chainId, blockNumber, transactionHash } = scope;
-    // This is no JSON-RPC method: a saved label takes less space than the trace that contains it, and its hash proves it.
+    // This is no JSON-RPC method: a saved label takes less space than the trace that contains it, and its hash proves
+    // it.
     const request = { method: "label_in_transaction", params: [transactionHash, hash], blockNumber };
     const known = await saved?.find(chainId, request);
     if (known !== undefined && isLabelOf(known, hash)) return known;
@@ -51,8 +53,8 @@ async function labelInTransaction(scope: Scope, hash: Hex): Promise<string | und
   return undefined;
 }
 
-// The receipt comes first: newer reverse registrars emit ReverseClaimed with the address, and contracts name themselves on creation. A
-// trace costs the node an execution of the transaction. Real responses stay far below these limits.
+// The receipt comes first: newer reverse registrars emit ReverseClaimed with the address, and contracts name themselves
+// on creation. A trace costs the node an execution of the transaction. Real responses stay far below these limits.
 const requests = [
   { method: "eth_getTransactionReceipt", options: [] },
   { method: "debug_traceTransaction", options: [{ tracer: "callTracer" }] },
@@ -65,7 +67,10 @@ const labelsIn = (answer: unknown): ReadonlyMap<Hex, string> =>
 
 const maxAddresses = 25_000;
 
-/** The first 25,000 addresses in a receipt or call trace, as 40 lower-case digits: plain ones, and 32-byte words that can be one. */
+/**
+ * The first 25,000 addresses in a receipt or call trace, as 40 lower-case digits: plain ones, and 32-byte words that
+ * can be one.
+ */
 export function addressesIn(trace: unknown): Set<string> {
   const found = new Set<string>();
   const pending: unknown[] = [trace];

@@ -75,8 +75,9 @@ export function childName(part: string, parentName: string | null): string | nul
 export type NodeRequest = Required<RpcCall> & { params: readonly unknown[]; blockNumber: number };
 
 /**
- * The result that a chain's RPC endpoints return; undefined if they refuse, contradict each other, have none, exceed a limit, or fail on
- * this request alone. Waits while no endpoint serves any request. Never rejects because of what a chain contains.
+ * The result that a chain's RPC endpoints return; undefined if they refuse, contradict each other, have none, exceed a
+ * limit, or fail on this request alone. Waits while no endpoint serves any request. Never rejects because of what a
+ * chain contains.
  */
 export type AskNodes = (chainId: number, request: NodeRequest) => Promise<unknown>;
 

@@ -10,12 +10,12 @@ import { extendRegistration, startRegistration } from "./registrar.ts";
 import { applyNewOwner } from "./registry.ts";
 import type { Scope } from "./scope.ts";
 
-// 3DNS keeps DNS names in one token contract on each of two chains; a name may be on both. It has no registry to migrate from, no grace
-// period, and one resolver, to which no domain is linked.
+// 3DNS keeps DNS names in one token contract on each of two chains; a name may be on both. It has no registry to
+// migrate from, no grace period, and one resolver, to which no domain is linked.
 
 /**
- * RegistrationCreated: a name directly under a top-level domain was registered or re-registered. It precedes NewOwner. The event is skipped
- * if `fqdn` (DNS wire format) is not the name of `node`.
+ * RegistrationCreated: a name directly under a top-level domain was registered or re-registered. It precedes NewOwner.
+ * The event is skipped if `fqdn` (DNS wire format) is not the name of `node`.
  */
 export async function applyRegistrationCreated(
   scope: Scope,
@@ -65,7 +65,10 @@ export async function applyRegistrationExtended(
   await extendRegistration(scope, { node, id: node }, { expires, grace: 0n });
 }
 
-/** NewOwner: a domain was created, or got another owner. A missing label comes from the token's metadata, else the label source. */
+/**
+ * NewOwner: a domain was created, or got another owner. A missing label comes from the token's metadata, else the label
+ * source.
+ */
 export async function applyDomainCreated(
   scope: Scope,
   { resolver, ...owned }: { parentNode: Hex; labelhash: Hex; owner: Hex; resolver: Hex | undefined },

@@ -9,7 +9,10 @@ import { type Scope, upsert } from "./scope.ts";
 
 export type Transfer = { tokenId: bigint; from: Hex; to: Hex };
 
-/** A token was minted, burned or transferred. The chain is right: an event that contradicts the stored owner is applied and reported. */
+/**
+ * A token was minted, burned or transferred. The chain is right: an event that contradicts the stored owner is applied
+ * and reported.
+ */
 export async function applyTokenTransfer(
   scope: Scope,
   issuer: TokenIssuer,
@@ -28,7 +31,9 @@ export async function applyTokenTransfer(
   await upsert(scope, nameToken, { ...token, firstSeen: scope.eventId }, { owner: to, mintStatus });
 }
 
-/** One or several ERC-1155 tokens were transferred. Name tokens come one by one: other amounts are reported and skipped. */
+/**
+ * One or several ERC-1155 tokens were transferred. Name tokens come one by one: other amounts are reported and skipped.
+ */
 export async function applyTokenTransfers(
   scope: Scope,
   issuer: TokenIssuer,
@@ -112,7 +117,8 @@ async function saleOf(scope: Scope, market: Market, order: FilledOrder) {
   return token && payment && !given.payment && !paid.token ? { token, payment, seller, buyer } : undefined;
 }
 
-// The only name token among the items, and the sum of the payments. Payments in several currencies have no single price.
+// The only name token among the items, and the sum of the payments. Payments in several currencies have no single
+// price.
 async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[]) {
   const tokens: SoldToken[] = [];
   for (const item of items) {

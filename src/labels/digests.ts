@@ -3,8 +3,8 @@ import { computeDigest, digestLength } from "../ens/keccak.ts";
 // Labelhashes as 32 bytes each, in lists one after another, for the innermost loops.
 
 /**
- * Key of a stored label: the first 52 bits of its labelhash, which a JavaScript number holds exactly. If labels share a key, `collisions`
- * has all but the first, by their whole labelhash.
+ * Key of a stored label: the first 52 bits of its labelhash, which a JavaScript number holds exactly. If labels share a
+ * key, `collisions` has all but the first, by their whole labelhash.
  * @example labelKey(computeDigest("eth")) // 0x4f5b812789fc6
  */
 export function labelKey(digests: Uint8Array, start = 0): number {

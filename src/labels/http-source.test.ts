@@ -93,8 +93,8 @@ async function stop() {
 }
 
 /**
- * A label service that knows its facts and answers each heal with the next of `answers`, the last one repeatedly; lists with those
- * of `answerList`, 404 without it.
+ * A label service that knows its facts and answers each heal with the next of `answers`, the last one repeatedly; lists
+ * with those of `answerList`, 404 without it.
  */
 async function serve(answers: Answer[], port = 0, answerList?: (labelhashes: Hex[]) => Answer) {
   let next = 0;

@@ -29,8 +29,8 @@ const longestReply = 128 * 1024 * 1024;
 type CachedLabel = { label: string | undefined };
 
 /**
- * Opens a label service over HTTP, pinned to the label set. Retries network errors, 5xx, responses that are not a label service's, and
- * labels of another hash without limit. Caches responses.
+ * Opens a label service over HTTP, pinned to the label set. Retries network errors, 5xx, responses that are not a label
+ * service's, and labels of another hash without limit. Caches responses.
  * @example (await openHttpSource(new URL("http://localhost:3223"), options)).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // Promise of "eth"
  */
 export async function openHttpSource(
@@ -100,8 +100,8 @@ const maxConcurrent = 64;
 const withoutLists = [400, 404, 405, 501];
 
 /**
- * HTTP client below `base`, whose path is a prefix. Sends a body as JSON. A request fails after `timeoutMs` milliseconds, after
- * `longestReply` bytes, and at once when `closed` is aborted.
+ * HTTP client below `base`, whose path is a prefix. Sends a body as JSON. A request fails after `timeoutMs`
+ * milliseconds, after `longestReply` bytes, and at once when `closed` is aborted.
  */
 export function createHttpClient(base: URL, timeoutMs: number, closed: AbortSignal) {
   const prefix = withoutSecrets(base.href).replace(/\/+$/, "");
@@ -221,8 +221,8 @@ const versionReply = z.object({
 });
 
 /**
- * Label of a heal reply; undefined if the service does not know it. Throws as `contentOf` does, and a `LabelServiceOutage` for a label of
- * another hash, because neither it nor "unknown" may be stored.
+ * Label of a heal reply; undefined if the service does not know it. Throws as `contentOf` does, and a
+ * `LabelServiceOutage` for a label of another hash, because neither it nor "unknown" may be stored.
  * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }, "0x4f5b…") // "eth"
  * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }, "0x4f5b…") // undefined
  */
@@ -233,7 +233,8 @@ function labelOf(reply: LabelReply, labelhash: Hex): string | undefined {
 }
 
 /**
- * Labels of a list reply by labelhash, without those of another hash. Empty unless the reply is a label service's list of the same length.
+ * Labels of a list reply by labelhash, without those of another hash. Empty unless the reply is a label service's list
+ * of the same length.
  */
 function labelsOf(reply: LabelReply | undefined, labelhashes: readonly Hex[]): [Hex, string | undefined][] {
   const list = reply?.status === 200 ? listReply.safeParse(parsedJson(reply.body)).data?.labels : undefined;
@@ -271,8 +272,9 @@ export async function askFacts(
 }
 
 /**
- * Content of a reply; undefined for the service's own 404. Throws a `LabelServiceOutage` when waiting may help, as after a reply of
- * something else: a proxy's 404 must not count as "unknown". Throws a `LabelSourceError` when the service refuses the request.
+ * Content of a reply; undefined for the service's own 404. Throws a `LabelServiceOutage` when waiting may help, as
+ * after a reply of something else: a proxy's 404 must not count as "unknown". Throws a `LabelSourceError` when the
+ * service refuses the request.
  */
 function contentOf<T extends z.ZodType>({ status, body }: LabelReply, schema: T): z.infer<T> | undefined {
   const json = parsedJson(body);

@@ -16,7 +16,8 @@ export type ShortHeal = string | number | undefined;
 export const labelDatabaseApplicationId = 0x45_4e_53_4c;
 
 /**
- * Opens a label database. Throws a `LabelSourceError` if the file is absent or not a finished label database of this schema version.
+ * Opens a label database. Throws a `LabelSourceError` if the file is absent or not a finished label database of this
+ * schema version.
  * @example openLabelFile("data/labels.sqlite").heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0", 0) // "eth"
  */
 export function openLabelFile(path: string) {
@@ -116,8 +117,8 @@ function lookups(database: Database.Database) {
   const oneDigest = Buffer.alloc(digestLength);
   return {
     /**
-     * Label of a labelhash, if a label set version of at most `highestVersion` has it. Throws a `TypeError` unless the labelhash has 64
-     * digits.
+     * Label of a labelhash, if a label set version of at most `highestVersion` has it. Throws a `TypeError` unless the
+     * labelhash has 64 digits.
      */
     heal: (labelhash: Hex, highestVersion: number): string | undefined => {
       if (oneDigest.write(labelhash.slice(2), "hex") < digestLength)
@@ -125,9 +126,9 @@ function lookups(database: Database.Database) {
       return healAt(oneDigest, 0, highestVersion);
     },
     /**
-     * Heals the labelhashes at `places`, in that order, at a fraction of the cost of `heal`. `digests` has 32 bytes for each. A label of
-     * more than `longest` bytes is neither read nor checked: the result is its number of bytes. Keep lists short, since all labels are held
-     * in memory.
+     * Heals the labelhashes at `places`, in that order, at a fraction of the cost of `heal`. `digests` has 32 bytes for
+     * each. A label of more than `longest` bytes is neither read nor checked: the result is its number of bytes. Keep
+     * lists short, since all labels are held in memory.
      */
     healAll,
   };

@@ -12,8 +12,9 @@ import {
 } from "./source.ts";
 
 /**
- * Opens the label source, and checks that it has the pinned label set. Waits for an unavailable service until `signal` is aborted. Throws a
- * `LabelSourceError` for another or too old label set, and for a file that is not a label database.
+ * Opens the label source, and checks that it has the pinned label set. Waits for an unavailable service until `signal`
+ * is aborted. Throws a `LabelSourceError` for another or too old label set, and for a file that is not a label
+ * database.
  * @example (await openLabels({ url: "file:./data/labels.sqlite", labelSetId: "subgraph", labelSetVersion: 0, log })).heal("0x4f5b812789fc606be1b3b16908db13fc7a9adf7ca72641f84d75b47069d3d7f0") // "eth"
  */
 export async function openLabels(options: LabelSourceOptions): Promise<LabelSource> {

@@ -6,8 +6,8 @@ import type { LabelSetFacts, LabelSetPin } from "./label-set.ts";
 /** A source of labels, pinned to one label set id and version, so that its results never change. */
 export type LabelSource = {
   /**
-   * Label of a canonical labelhash (`0x` and 64 lower-case digits), checked against it; undefined if the label set lacks it. A promise only
-   * if the caller has to wait.
+   * Label of a canonical labelhash (`0x` and 64 lower-case digits), checked against it; undefined if the label set
+   * lacks it. A promise only if the caller has to wait.
    */
   heal(labelhash: Hex): string | undefined | Promise<string | undefined>;
   /** Fetches labels that are healed soon, in lists; over HTTP only. Never rejects: `heal` fetches what is missing. */
@@ -33,7 +33,10 @@ export type LabelSourceOptions = LabelSetPin & {
   signal?: AbortSignal;
 };
 
-/** Counters of this process's label sources, for metrics. They only rise, except `waiting`: the heals that an outage delays now. */
+/**
+ * Counters of this process's label sources, for metrics. They only rise, except `waiting`: the heals that an outage
+ * delays now.
+ */
 export const labelCounters = { healed: 0, unknown: 0, cacheHits: 0, retries: 0, outages: 0, waiting: 0 };
 
 /** Counts the outcome of a heal, and returns it. */

@@ -5,8 +5,8 @@ type LogFields = Record<string, string | number | undefined>;
 export type Log = (level: "info" | "warn" | "error", message: string, fields?: LogFields) => void;
 
 /**
- * Reference to a heading of the operators' documents, for messages that ask operators to act or say what is waited for. Those of
- * docs/runbook.md begin with "When".
+ * Reference to a heading of the operators' documents, for messages that ask operators to act or say what is waited for.
+ * Those of docs/runbook.md begin with "When".
  */
 export const seeOperations = (heading: string) =>
   `See "${heading}" in docs/${heading.startsWith("When ") ? "runbook" : "operations"}.md.`;
@@ -19,7 +19,10 @@ export function createJsonLog(output: { write(text: string): unknown }, now: () 
   };
 }
 
-/** Logs once that a dependency is unavailable, and once that it recovered; all lines have `fields`. `noticed` returns whether it was new. */
+/**
+ * Logs once that a dependency is unavailable, and once that it recovered; all lines have `fields`. `noticed` returns
+ * whether it was new.
+ */
 export function createOutageLog(log: Log, fields: LogFields, now = () => performance.now()) {
   let since: number | undefined;
   return {
@@ -42,8 +45,8 @@ export function createOutageLog(log: Log, fields: LogFields, now = () => perform
 }
 
 /**
- * Escapes every control and formatting character, line separator and lone surrogate as `\u…`. A label, path or request can then neither
- * forge a log line nor reverse the text on a terminal.
+ * Escapes every control and formatting character, line separator and lone surrogate as `\u…`. A label, path or request
+ * can then neither forge a log line nor reverse the text on a terminal.
  */
 export function escapeControls(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu, (character) =>

@@ -1,8 +1,8 @@
 type RefusalOptions = { section?: string | undefined; cause?: unknown };
 
 /**
- * Base of the errors that operators can correct: the message says what is wrong and what to do. `section`: reference to where the documents
- * say more (`seeOperations`), which is shown behind it.
+ * Base of the errors that operators can correct: the message says what is wrong and what to do. `section`: reference to
+ * where the documents say more (`seeOperations`), which is shown behind it.
  */
 export class Refusal extends Error {
   readonly section: string | undefined;

@@ -15,8 +15,9 @@ const tablesSql = `SELECT table_name::text AS name, column_name::text AS block F
   WHERE table_schema = 'ponder_sync' AND column_name IN ('number', 'block_number', 'from_block') ORDER BY 1`;
 
 /**
- * Removes a chain's blocks from Ponder's cache in one transaction, so that they are fetched again, and marks indexes that rest on them as
- * purged. `run` has a connection of its own. Throws an OperationError while an indexer of the chain runs.
+ * Removes a chain's blocks from Ponder's cache in one transaction, so that they are fetched again, and marks indexes
+ * that rest on them as purged. `run` has a connection of its own. Throws an OperationError while an indexer of the
+ * chain runs.
  */
 export async function purgeCache(run: Statement, range: CachedRange, now: number): Promise<Purge> {
   const { chainId, from } = range;
@@ -54,7 +55,8 @@ async function deleteRows(run: Statement, table: string, block: string, { chainI
   return Number(rows[0]?.["count"]);
 }
 
-// ponder: it stores blocks a to b as [a, b + 1], and reads closed ranges only. What remains is closed; a single point means no block.
+// ponder: it stores blocks a to b as [a, b + 1], and reads closed ranges only. What remains is closed; a single point
+// means no block.
 async function subtractFromIntervals(run: Statement, { chainId, from, to }: CachedRange): Promise<number> {
   const range = "nummultirange(numrange($2::numeric, $3::numeric, '()'))";
   const { rows } = await run(
@@ -141,9 +143,9 @@ export const purgeCommands = (ranges: readonly CachedRange[], separator: string)
     .join(separator);
 
 /**
- * Stores unverified ranges so that the next start refuses the index: when they are reported, and in the rounds of `start`, which retry
- * failures. `fault` is for clients: a sentence about the stored ranges, and since when there are any (Unix seconds). `owner` is the index's
- * schema.
+ * Stores unverified ranges so that the next start refuses the index: when they are reported, and in the rounds of
+ * `start`, which retry failures. `fault` is for clients: a sentence about the stored ranges, and since when there are
+ * any (Unix seconds). `owner` is the index's schema.
  */
 export function createUnverifiedWatch(
   run: Statement,

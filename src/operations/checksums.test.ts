@@ -72,7 +72,10 @@ const revert = (time: number) =>
 
 type Row = { value: number; list: string | null };
 
-/** The checksum of rows: the sum of the SHA-256 of their texts, in columns by name, its first sixteen bytes as two numbers. */
+/**
+ * The checksum of rows: the sum of the SHA-256 of their texts, in columns by name, its first sixteen bytes as two
+ * numbers.
+ */
 function expected(rows: ReadonlyMap<string, Row>): TableChecksum {
   let [high, low] = [0n, 0n];
   for (const [id, { value, list }] of rows) {
@@ -171,7 +174,8 @@ test("differs when one value differs, and is that of all rows again after each r
   await finalize(start + 700);
   const first = await results();
   expect([...first.values()]).toEqual([expected(new Map([["a", { value: 1, list: null }]]))]);
-  // A restart, before which a row was changed by hand, and which catches up as a backfill does: without Ponder's triggers.
+  // A restart, before which a row was changed by hand, and which catches up as a backfill does: without Ponder's
+  // triggers.
   await client.exec("DROP TRIGGER reorg ON names.thing");
   await put("a", 2);
   await setReady(0);

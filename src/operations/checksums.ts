@@ -4,17 +4,22 @@ import { quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
 import { hexOf } from "../schema/sql.ts";
 import { repeat } from "./repeat.ts";
 
-// A table's checksum is the sum of its rows' digests, so that their order does not matter. `change_block` is not part of them: in a healed
-// index it is the block at which a label became known. After the backfill one pass computes it for the
-// finalized rows; then each finalization adds its changes. The schema of the index has, beside Ponder's tables:
+// A table's checksum is the sum of its rows' digests, so that their order does not matter. `change_block` is not part
+// of them: in a healed index it is the block at which a label became known. After the backfill one pass computes it for
+// the finalized rows; then each finalization adds its changes. The schema of the index has, beside Ponder's tables:
 //   _checksum_state  the generation, which grows when rows may have changed unnoticed; the time of a complete index
-//   _checksum_sums   by generation and table: the sum at a time (is_base), and the changes of finalized blocks until a time
+//   _checksum_sums   by generation and table: the sum at a time (is_base), and the changes of blocks until a time
 //   _checksums       a view of the results, each from one time until another, between which nothing changed
 
-/** Checksums are of times that are multiples of this many seconds, so that indexes with different finalizations compare. */
+/**
+ * Checksums are of times that are multiples of this many seconds, so that indexes with different finalizations compare.
+ */
 export const checksumEvery = 600;
 
-/** A table: its name, its columns for checksums and its primary key, quoted, sorted by name; all of its columns, in its order. */
+/**
+ * A table: its name, its columns for checksums and its primary key, quoted, sorted by name; all of its columns, in its
+ * order.
+ */
 export type TrackedTable = { name: string; columns: SummedColumn[]; keys: string[]; all: string[] };
 type Table = TrackedTable;
 type SummedColumn = { name: string; isBytes: boolean };
@@ -28,7 +33,8 @@ const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attnam
   WHERE n.nspname = $1 AND to_regclass(quote_ident(n.nspname) || '.' || quote_ident('_reorg__' || c.relname)) IS NOT NULL
   GROUP BY 1 ORDER BY c.relname::text COLLATE "C"`;
 
-// The same text for the same row on every server, whatever its `bytea_output`: columns sorted by name, in Postgres' text form.
+// The same text for the same row on every server, whatever its `bytea_output`: columns sorted by name, in Postgres'
+// text form.
 const digestOf = (alias: string, { columns }: Table) => {
   const texts = columns.map(({ name, isBytes }) =>
     isBytes ? hexOf(`${alias}.${name}`) : `${alias}.${name}`,
@@ -47,8 +53,8 @@ const sameKey = (one: string, other: string, { keys }: Table) =>
   keys.map((key) => `${one}.${key} = ${other}.${key}`).join(" AND ");
 const keysOf = (alias: string, { keys }: Table) => keys.map((key) => `${alias}.${key}`).join(", ");
 
-// ponder: it keeps the row before each change (operation 0: none) until its block is final, and then deletes it. The row after a change is
-// the row before the key's next change, or the present row.
+// ponder: it keeps the row before each change (operation 0: none) until its block is final, and then deletes it. The
+// row after a change is the row before the key's next change, or the present row.
 const changesSql = (own: string, table: Table) => `
   WITH records AS (
     SELECT ${keysOf("g", table)}, g.operation_id, g.checkpoint, true AS is_final,
@@ -94,8 +100,8 @@ const resultsSql = (own: string, tables: number) => `
     json_object_agg(name, json_build_object('rows', rows, 'hash', hash) ORDER BY name) AS tables
   FROM parts GROUP BY 1, 2`;
 
-// The statement that prepares an index for checksums: it forgets those of the former process, since rows may have changed unnoticed, and
-// records what each finalization changes. A failure in that never stops Ponder.
+// The statement that prepares an index for checksums: it forgets those of the former process, since rows may have
+// changed unnoticed, and records what each finalization changes. A failure in that never stops Ponder.
 function installText(schema: string, tables: readonly Table[]): string {
   const own = quoted(schema);
   const forget = `UPDATE ${own}._checksum_state SET generation = generation + 1, ended = NULL;`;
@@ -121,8 +127,8 @@ function installText(schema: string, tables: readonly Table[]): string {
   END $install$`;
 }
 
-// The statement that sums a table at one moment: its present rows without changes that are not final. The sum replaces earlier ones and is
-// of the current generation. Returns the number of rows.
+// The statement that sums a table at one moment: its present rows without changes that are not final. The sum replaces
+// earlier ones and is of the current generation. Returns the number of rows.
 const passSql = (own: string, table: Table) => `
   WITH present AS (SELECT ${digestOf("t", table)} AS digest FROM ${own}.${quoted(table.name)} t OFFSET 0),
   firsts AS (SELECT DISTINCT ON (${keysOf("r", table)}) r.* FROM ${own}.${quoted(`_reorg__${table.name}`)} r
@@ -162,7 +168,10 @@ const foldSql = (own: string) => `
   SELECT generation, table_name, cut, sum(high), sum(low), sum(rows), true FROM gone
   WHERE generation = ${generationOf(own)} GROUP BY 1, 2, 3`;
 
-/** Computes missing sums and forgets old results, once the backfill is complete. `isComplete`: nothing is indexed any more. */
+/**
+ * Computes missing sums and forgets old results, once the backfill is complete. `isComplete`: nothing is indexed any
+ * more.
+ */
 export async function updateChecksums(
   run: Statement,
   schema: string,

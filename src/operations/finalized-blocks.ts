@@ -12,8 +12,8 @@ import { repeat } from "./repeat.ts";
 type FetchHash = (number: number) => Promise<string | undefined>;
 
 /**
- * A finalized cached block that the node does not have. `ours` is its cached hash, `theirs` the node's, undefined while its chain ends
- * before. Both agree on the newest cached block below `from`.
+ * A finalized cached block that the node does not have. `ours` is its cached hash, `theirs` the node's, undefined while
+ * its chain ends before. Both agree on the newest cached block below `from`.
  */
 export type Contradiction = {
   chainId: number;
@@ -25,14 +25,14 @@ export type Contradiction = {
 
 type Pin = { number: number; hash: string };
 
-// ponder: it caches only blocks with events, so a fork of empty blocks would go unseen. Hashes of finalized blocks are stored beside its
-// cache, and dropped together with it.
+// ponder: it caches only blocks with events, so a fork of empty blocks would go unseen. Hashes of finalized blocks are
+// stored beside its cache, and dropped together with it.
 const hashes = `ponder_sync.finalized_hashes
   (chain_id bigint NOT NULL, number bigint NOT NULL, hash text NOT NULL, PRIMARY KEY (chain_id, number))`;
 
 /**
- * Compares the newest finalized hash and the newest cached block of a chain with the node; undefined if they agree or nothing is cached.
- * After a difference it goes back, in doubling steps, to a block that both have.
+ * Compares the newest finalized hash and the newest cached block of a chain with the node; undefined if they agree or
+ * nothing is cached. After a difference it goes back, in doubling steps, to a block that both have.
  */
 export async function findContradiction(
   run: Statement,
@@ -76,14 +76,17 @@ async function newestPins(
   return rows.map(({ number, hash }) => ({ number: Number(number), hash: String(hash) }));
 }
 
-/** A chain's last block whose events are final in the cache or the index, which Ponder never reverts; undefined before the first. */
+/**
+ * A chain's last block whose events are final in the cache or the index, which Ponder never reverts; undefined before
+ * the first.
+ */
 export async function finalizedBlock(
   run: Statement,
   schema: string,
   chainId: number,
 ): Promise<number | undefined> {
-  // ponder: a cached range ends one above its last block. With several chains, the finalized checkpoint may be another chain's; the one of
-  // a start, which no event has reached, ends with zeros.
+  // ponder: a cached range ends one above its last block. With several chains, the finalized checkpoint may be another
+  // chain's; the one of a start, which no event has reached, ends with zeros.
   const { rows } = await run(
     `SELECT greatest((SELECT max(upper(blocks)) - 1 FROM ponder_sync.intervals WHERE chain_id = $1),
       (SELECT ${blockOfCheckpoint("finalized_checkpoint")}::numeric FROM ${quoted(schema)}._ponder_checkpoint
@@ -106,7 +109,10 @@ const [firstPause, longestPause] = [2_000, 200_000];
 
 type ChainWatchOptions = { run: Statement; schema: string; log: Log };
 
-/** Watches if nodes have the index's finalized blocks: logs a contradiction once, and sets `nsindex_chain_contradicts_index`. */
+/**
+ * Watches if nodes have the index's finalized blocks: logs a contradiction once, and sets
+ * `nsindex_chain_contradicts_index`.
+ */
 export function createChainWatches(chains: readonly IndexedChain[], options: ChainWatchOptions) {
   const watches = chains.map((chain) => watchChain(chain, options));
   const metric = {

@@ -6,13 +6,14 @@ import { lacksLabel, shortIdOf } from "../schema/sql.ts";
 import { repeat } from "./repeat.ts";
 import { type Healing, isBusy, namePastSchema, readStatuses, saveStatus } from "./stored-indexes.ts";
 
-// Heals the rows of an index whose labels a newer version of the label set knows (src/indexing/healing.ts), while indexing goes on. Handlers
-// already read and write healed rows, so only rows that none of them reads are left. They are healed in the order of their ids. Once an id is
-// passed, all its rows are healed and stay so: the table's, and those to which a reorganization or a crash goes back.
+// Heals the rows of an index whose labels a newer version of the label set knows (src/indexing/healing.ts), while
+// indexing goes on. Handlers already read and write healed rows, so only rows that none of them reads are left. They
+// are healed in the order of their ids. Once an id is passed, all its rows are healed and stay so: the table's, and
+// those to which a reorganization or a crash goes back.
 
 /**
- * Notes that an index of an earlier version of the label set is to be healed, before it is described with the new one. `from` is the version
- * with which it began, undefined for a new index.
+ * Notes that an index of an earlier version of the label set is to be healed, before it is described with the new one.
+ * `from` is the version with which it began, undefined for a new index.
  */
 export async function beginHealing(
   run: Statement,
@@ -119,7 +120,8 @@ export async function healBatch(options: HealOptions): Promise<Healing> {
 const following = { domain: "registration", registration: "resolver_event", resolver_event: "done" } as const;
 const batchRows = 2_000;
 
-// ponder: a reorganization locks all tables in the order of their names. Healing locks in the same order, so that neither waits for the other.
+// ponder: a reorganization locks all tables in the order of their names. Healing locks in the same order, so that
+// neither waits for the other.
 const readBy = {
   domain: [],
   registration: ["domain"],
@@ -150,7 +152,8 @@ const tables = {
   },
 } as const;
 
-// ponder: `_reorg__<table>` has a row as it was before each change that is not final; src/operations/past.ts keeps others.
+// ponder: `_reorg__<table>` has a row as it was before each change that is not final; src/operations/past.ts keeps
+// others.
 const healRowsOf =
   (part: "domain" | "registration"): Heal =>
   async (run, after, { schema, healRows, batch = batchRows, root, onHealed }, { isDry, seen }) => {
@@ -204,7 +207,8 @@ const healRowsOf =
     return outcome;
   };
 
-// Events that set the primary name of an account whose label was unknown: its reverse name had the resolver that emitted the event.
+// Events that set the primary name of an account whose label was unknown: its reverse name had the resolver that
+// emitted the event.
 const healPrimaryNames: Heal = async (run, after, options, { isDry }) => {
   const { schema, healRows, batch = batchRows, root, isSubgraphCompatible } = options;
   const own = quoted(schema);

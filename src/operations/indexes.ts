@@ -48,8 +48,9 @@ type IndexBuildOptions = {
 };
 
 /**
- * Builds the indexes for queries once the backfill is complete, while indexing goes on; those of three tables at a time. A
- * restart builds only missing ones. `progress` is undefined until the build begins; `isComplete` includes the search indexes.
+ * Builds the indexes for queries once the backfill is complete, while indexing goes on; those of three tables at a
+ * time. A restart builds only missing ones. `progress` is undefined until the build begins; `isComplete` includes the
+ * search indexes.
  */
 export function buildIndexes(options: IndexBuildOptions) {
   const { isBackfilled, log, everyMs = 1_000, retryMs = 10_000 } = options;
@@ -83,8 +84,9 @@ export function buildIndexes(options: IndexBuildOptions) {
 // `rewritten`: tables without gaps, which another try leaves alone.
 type State = { progress?: { built: number; total: number }; isComplete: boolean; rewritten: Set<string> };
 
-// The backfill changes rows again and again, which leaves gaps in tables and primary keys. Rewriting a table locks it, and Ponder waits. So
-// only a table without other indexes is rewritten, which is not read yet; and not while a long transaction would hold the lock up.
+// The backfill changes rows again and again, which leaves gaps in tables and primary keys. Rewriting a table locks it,
+// and Ponder waits. So only a table without other indexes is rewritten, which is not read yet; and not while a long
+// transaction would hold the lock up.
 async function closeGaps(
   { run, schema }: IndexBuildOptions,
   rewritten: Set<string>,
@@ -143,8 +145,8 @@ async function buildMissing(
         await run(indexStatement(index, schema));
         progress.built += 1;
       }
-      // The planner would expect the mean, a handful of rows, and sort all subnames of a name for its first page. With this setting it expects
-      // a hundredth of the table.
+      // The planner would expect the mean, a handful of rows, and sort all subnames of a name for its first page. With
+      // this setting it expects a hundredth of the table.
       const column = traits.crowded.get(table);
       if (column !== undefined)
         await run(`ALTER TABLE ${quoted(schema)}.${table} ALTER COLUMN ${column} SET (n_distinct = 100)`);
@@ -159,14 +161,16 @@ async function buildMissing(
   if (!signal.aborted) log("info", `Built ${missing.length} indexes for queries in ${seconds} s.`);
 }
 
-// If the extension were in the index's own schema, dropping that schema would also drop it and the search indexes of other schemas.
+// If the extension were in the index's own schema, dropping that schema would also drop it and the search indexes of
+// other schemas.
 const createExtension = (name: string) => `CREATE EXTENSION IF NOT EXISTS ${name} WITH SCHEMA public`;
 const findExtension =
   "SELECT nspname AS schema FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'pg_trgm'";
 
 /**
- * Creates the indexes for substring and case-insensitive searches in names, without blocking writes. Resolves with the reason if an
- * extension is unavailable (not installed, or without the right to create it); searches work without the indexes. Throws if a build fails.
+ * Creates the indexes for substring and case-insensitive searches in names, without blocking writes. Resolves with the
+ * reason if an extension is unavailable (not installed, or without the right to create it); searches work without the
+ * indexes. Throws if a build fails.
  */
 export async function createSearchIndexes(run: Statement, schema: string): Promise<string | undefined> {
   const build = async (what: string, keys: string) => {

@@ -19,7 +19,10 @@ export const kindOfNameSql = (
 /** A name with the number of its direct subnames; its name has up to 1,000 characters. */
 export type Parent = { namehash: string; name: string | null; subname_count: number };
 
-/** The coverage of all kinds, and below the ten parents with most unknown labels; and the 100 parents with most names. Reads all names. */
+/**
+ * The coverage of all kinds, and below the ten parents with most unknown labels; and the 100 parents with most names.
+ * Reads all names.
+ */
 export async function readLabelCoverage(
   run: Statement,
   schema: string,
@@ -41,7 +44,10 @@ export async function readLabelCoverage(
 
 type CoverageOptions = { run: Statement; schema: string; isReady: () => boolean; log: Log };
 
-/** Stores the coverage of an index each hour, as the status `coverage`. Returns how to stop it; its `soon` counts at once. */
+/**
+ * Stores the coverage of an index each hour, as the status `coverage`. Returns how to stop it; its `soon` counts at
+ * once.
+ */
 export function keepCoverage({ run, schema, isReady, log }: CoverageOptions) {
   let ms = 5_000;
   const count = async () => {

@@ -8,13 +8,14 @@ import { type TrackedTable, trackedTables } from "./checksums.ts";
 import { repeat } from "./repeat.ts";
 import { type KeptSince, namePastSchema, readStatuses, saveStatus } from "./stored-indexes.ts";
 
-// Reads of the past: a schema beside the index's, with a view for each of its tables. A statement that finds the views first and has set
-// `nsindex.at`, a position, reads the rows as they were there. A position is the beginning of a checkpoint: ten digits of time (Unix seconds),
-// sixteen each of chain and block.
+// Reads of the past: a schema beside the index's, with a view for each of its tables. A statement that finds the views
+// first and has set `nsindex.at`, a position, reads the rows as they were there. A position is the beginning of a
+// checkpoint: ten digits of time (Unix seconds), sixteen each of chain and block.
 //
-// A row as it was comes from the first change after the position: the row before it. ponder: `_reorg__<table>` has the row before each change
-// that is not final (operation 0: there was none). HISTORY_BLOCKS keeps them longer: `<table>_versions` in the schema of the views gets those
-// that become final, and from the backfill the store of rows (src/ponder/rows). Rows of events need none: they have a block.
+// A row as it was comes from the first change after the position: the row before it. ponder: `_reorg__<table>` has the
+// row before each change that is not final (operation 0: there was none). HISTORY_BLOCKS keeps them longer:
+// `<table>_versions` in the schema of the views gets those that become final, and from the backfill the store of rows
+// (src/ponder/rows). Rows of events need none: they have a block.
 
 const versionsOf = ({ name }: TrackedTable) => `${name}_versions`;
 const isOfEvents = ({ name }: TrackedTable) => tablesOfEvents.has(name);
@@ -23,8 +24,8 @@ const timeAt = `left(${at}, 10)::integer`;
 // Compares with the notes of reorganizations: 75 digits.
 const isAfterAt = (checkpoint: string) => `${checkpoint} > rpad(${at}, 75, '9')`;
 
-// The tables of rows come first, without conditions, so that Postgres reads each in the order of its index and merges them. The condition
-// looks each key up: as a join, it would read all of the table.
+// The tables of rows come first, without conditions, so that Postgres reads each in the order of its index and merges
+// them. The condition looks each key up: as a join, it would read all of the table.
 function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): string {
   const [own, past] = [quoted(schema), quoted(namePastSchema(schema))];
   const live = `${own}.${quoted(table.name)}`;
@@ -72,8 +73,8 @@ const keepingText = (schema: string, table: TrackedTable) => {
 };
 
 /**
- * Prepares an index for reads of the past, before Ponder indexes. `since` is the second (Unix time) after which a backfill keeps former rows,
- * undefined to keep none. Resolves with what the store of rows needs for that.
+ * Prepares an index for reads of the past, before Ponder indexes. `since` is the second (Unix time) after which a
+ * backfill keeps former rows, undefined to keep none. Resolves with what the store of rows needs for that.
  */
 export async function installPast(
   run: Statement,
@@ -118,7 +119,10 @@ export async function installPast(
   return { from, schema: namePastSchema(schema), tables: new Set(versioned.map(({ name }) => name)) };
 }
 
-/** SQL, among the tables of an index, of the first second (Unix time) that can be read. ponder: notes of final changes are deleted. */
+/**
+ * SQL, among the tables of an index, of the first second (Unix time) that can be read. ponder: notes of final changes
+ * are deleted.
+ */
 export const pastFromSql = `coalesce((${stateSql("past")} ->> 'from')::integer,
   (SELECT ${timeOfCheckpoint("max(finalized_checkpoint)")}::integer FROM _ponder_checkpoint))`;
 
@@ -129,7 +133,10 @@ export function buildPosition(second: number, block?: { chainId: number; number:
   return digits(second, 10) + rest;
 }
 
-/** The schemas in which an index is found as it was, and SQL of whether the past from a second (Unix time) on can be read in them. */
+/**
+ * The schemas in which an index is found as it was, and SQL of whether the past from a second (Unix time) on can be
+ * read in them.
+ */
 export function describePast(schema: string) {
   const past = namePastSchema(schema);
   const found = `to_regnamespace('${quoted(past).replaceAll("'", "''")}')::oid`;

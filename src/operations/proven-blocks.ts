@@ -4,8 +4,8 @@ import { finalizedBlock } from "./finalized-blocks.ts";
 const table = "ponder_sync.proven_from";
 
 /**
- * Stores from which block of each chain on all logs of cache and index are proven: the first that both lack when an indexer first needs
- * proofs. An indexer that needs none forgets it, since it adds unproven blocks.
+ * Stores from which block of each chain on all logs of cache and index are proven: the first that both lack when an
+ * indexer first needs proofs. An indexer that needs none forgets it, since it adds unproven blocks.
  */
 export async function keepProvenFrom(
   run: Statement,

@@ -27,9 +27,10 @@ export const parseHost = (url: string) => new URL(url).host;
 type Report = Pick<Look, "position"> & { savedAt: number };
 
 /**
- * Which server to read from, as an index of `looks`, which are undefined for servers that do not respond. It stays at the `present` one,
- * or returns to one before it that has all that the present one has. If that one is away, or its last report is more than `lagSeconds`
- * behind the newest, it goes to the one that is furthest, but never to one that has less than the position `shown`.
+ * Which server to read from, as an index of `looks`, which are undefined for servers that do not respond. It stays at
+ * the `present` one, or returns to one before it that has all that the present one has. If that one is away, or its
+ * last report is more than `lagSeconds` behind the newest, it goes to the one that is furthest, but never to one that
+ * has less than the position `shown`.
  */
 export function chooseServer(
   looks: readonly (Report | undefined)[],

@@ -20,8 +20,9 @@ const factsSql = `SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1) AS "is
   quote_ident(current_database()) AS database`;
 
 /**
- * Creates the SQL views, and lets a role read them and nothing else of the index; returns what to tell the operator. Throws an OperationError
- * for a role that does not exist or may read tables, for a schema that is taken, and where there is no index.
+ * Creates the SQL views, and lets a role read them and nothing else of the index; returns what to tell the operator.
+ * Throws an OperationError for a role that does not exist or may read tables, for a schema that is taken, and where
+ * there is no index.
  */
 export async function grantReadonly(
   run: Statement,
@@ -82,7 +83,10 @@ type Limited = Pick<RoleGrant, "role" | "name" | "seconds"> & {
 // Functions that every role may call by default: large objects are written past all privileges on tables.
 const largeObjects = "lo_create(oid), lo_creat(integer), lo_from_bytea(oid, bytea)";
 
-/** Limits a role as far as Postgres allows it. Returns the statements that take effect only for a login with more rights. */
+/**
+ * Limits a role as far as Postgres allows it. Returns the statements that take effect only for a login with more
+ * rights.
+ */
 async function limitRole(run: Statement, { role, database, schema, name, seconds }: Limited) {
   const settings = {
     statement_timeout: `'${seconds}s'`,

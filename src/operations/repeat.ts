@@ -13,7 +13,10 @@ type RepeatOptions = {
 
 const outage = { section: seeOperations("When a dependency is unavailable") };
 
-/** Repeats `work` until it returns "done"; a failed round is tried again. Returns how to stop it; its `soon` begins the next round at once. */
+/**
+ * Repeats `work` until it returns "done"; a failed round is tried again. Returns how to stop it; its `soon` begins the
+ * next round at once.
+ */
 export function repeat(
   work: () => Promise<unknown>,
   { everyMs, log, failure, fields = outage }: RepeatOptions,

@@ -3,8 +3,9 @@ import { buildHeadSql } from "../ponder/checkpoints.ts";
 import { quoted } from "../ponder/sql-client.ts";
 import { hexOf } from "../schema/sql.ts";
 
-// The SQL views for analysts (docs/sql.md), version 1: their columns are a contract. A release whose tables differ still gives each of these
-// columns, with the same type; other columns or meanings are version 2, in a schema of their own.
+// The SQL views for analysts (docs/sql.md), version 1: their columns are a contract. A release whose tables differ
+// still gives each of these columns, with the same type; other columns or meanings are version 2, in a schema of their
+// own.
 
 /** The schema of the views, unless another is chosen. */
 export const sqlViewsSchema = "nsindex_v1";
@@ -136,7 +137,9 @@ FROM (SELECT c.chain_id, c.chain_name, ${buildHeadSql(of("_ponder_meta"))} AS he
 WHERE substr(h.head, 11, 16)::bigint = h.chain_id AND substr(h.head, 43) <> repeat('0', 33)`,
 };
 
-/** SELECT of a view's rows from the tables of an index. `where`: a condition on the event `e`, for the view `events`. */
+/**
+ * SELECT of a view's rows from the tables of an index. `where`: a condition on the event `e`, for the view `events`.
+ */
 export function sqlOfView(view: SqlView, schema: string, where = "true"): string {
   const of = (table: string) => `${quoted(schema)}.${quoted(table)}`;
   const columns = columnsOfView(view).map(({ name, type }) => {
@@ -147,10 +150,15 @@ export function sqlOfView(view: SqlView, schema: string, where = "true"): string
   return `SELECT ${columns.join(", ")} FROM (${selects[view](of, where)}) v`;
 }
 
-/** Comment on a schema of SQL views, before the name of what they follow: a views schema, or the schema of one index. */
+/**
+ * Comment on a schema of SQL views, before the name of what they follow: a views schema, or the schema of one index.
+ */
 export const sqlViewsComment = "SQL views of nsindex over ";
 
-/** Statements that create the views in schema `name` over an index, or point them to it: rights on them stay, since the columns do. */
+/**
+ * Statements that create the views in schema `name` over an index, or point them to it: rights on them stay, since the
+ * columns do.
+ */
 export const sqlViewsText = ({ schema, name, follows }: { schema: string; name: string; follows: string }) =>
   [
     `CREATE SCHEMA IF NOT EXISTS ${quoted(name)}`,

@@ -1,7 +1,8 @@
 import type { StartBlock } from "../ponder/shared.ts";
 import { createTable, hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
 
-// Beside the cache, so that a purge removes these blocks too. `owner` is the schema of an index; `final_at` is the time of a final block.
+// Beside the cache, so that a purge removes these blocks too. `owner` is the schema of an index; `final_at` is the time
+// of a final block.
 const table = `ponder_sync.start_blocks
   (owner text NOT NULL, chain_id bigint NOT NULL, number bigint NOT NULL, final_at bigint, block json NOT NULL)`;
 
@@ -25,8 +26,9 @@ export async function saveStartBlocks(
 }
 
 /**
- * The kept blocks by chain id, of the chains that the index has followed. The first is final, and not before what the index holds as
- * final. Those of other indexes are among them: they share the cache, which Ponder may have to name the last block of.
+ * The kept blocks by chain id, of the chains that the index has followed. The first is final, and not before what the
+ * index holds as final. Those of other indexes are among them: they share the cache, which Ponder may have to name the
+ * last block of.
  */
 export async function readStartBlocks(run: Statement, owner: string): Promise<Record<string, StartBlock[]>> {
   const checkpoints = `${quoted(owner)}._ponder_checkpoint`;

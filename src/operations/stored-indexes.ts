@@ -73,10 +73,16 @@ export type Healing = {
 /** The schema of the views over an index as it was. */
 export const namePastSchema = (schema: string) => `${schema}_past`;
 
-/** How far back an index keeps its past, in Unix seconds; `tables` tells it from another one that was in its schema before. */
+/**
+ * How far back an index keeps its past, in Unix seconds; `tables` tells it from another one that was in its schema
+ * before.
+ */
 export type KeptSince = { from: number; tables: string };
 
-/** Percentage of the table that is healed now, rounded to one place, and the seconds left for it; undefined if not known. `now` in Unix milliseconds. */
+/**
+ * Percentage of the table that is healed now, rounded to one place, and the seconds left for it; undefined if not
+ * known. `now` in Unix milliseconds.
+ */
 export function describeProgress({ part, cursor, startedAt }: Healing, now: number) {
   // Ids are hashes, so they are spread evenly.
   const isById = part === "registration" || part === "domain";
@@ -109,8 +115,8 @@ export async function readStatuses(run: Statement, schema: string): Promise<Stat
   return Object.fromEntries(rows.map(({ id, snapshot }) => [id, snapshot]));
 }
 
-// Views schemas and the schemas that they show, from the catalog alone. Schemas of SQL views have no view of the table that identifies an
-// index; `follows` is the views schema that they go with.
+// Views schemas and the schemas that they show, from the catalog alone. Schemas of SQL views have no view of the table
+// that identifies an index; `follows` is the views schema that they go with.
 const namesSql = `SELECT DISTINCT vn.nspname::text AS name, tn.nspname::text AS schema,
     CASE WHEN v.relname <> '${metaTable}' THEN substr(obj_description(vn.oid, 'pg_namespace'), ${sqlViewsComment.length + 1}) END AS follows
   FROM pg_class v JOIN pg_namespace vn ON vn.oid = v.relnamespace JOIN pg_rewrite r ON r.ev_class = v.oid
@@ -221,7 +227,10 @@ async function allReadersOf(schemas: readonly string[], run: Statement, standbys
   return found;
 }
 
-/** The addresses of the standbys that stream from a server, one for each, and whether it streams from another one itself. */
+/**
+ * The addresses of the standbys that stream from a server, one for each, and whether it streams from another one
+ * itself.
+ */
 export async function readStreams(run: Statement): Promise<{ hosts: string[]; isStreaming: boolean }> {
   // Logical replication and copies have no readers.
   const { rows } = await run(
@@ -233,7 +242,10 @@ export async function readStreams(run: Statement): Promise<{ hosts: string[]; is
   return { hosts: rows[0]?.["hosts"] as string[], isStreaming: rows[0]?.["streams"] === true };
 }
 
-/** How long readers' longest statement runs on a server, and how long ago the last change was made that it has replayed; in seconds. */
+/**
+ * How long readers' longest statement runs on a server, and how long ago the last change was made that it has replayed;
+ * in seconds.
+ */
 export async function readActivity(run: Statement): Promise<{ longest: number; behind: number }> {
   const { rows } = await run(
     `SELECT coalesce(extract(epoch FROM max(clock_timestamp() - query_start)), 0)::float AS longest,
@@ -278,8 +290,8 @@ async function relationsOf(run: Statement, schema: string): Promise<Relations> {
 const lackingIn = (columns: Record<string, string> | undefined, shown: Record<string, string>) =>
   Object.keys(shown).filter((name) => columns?.[name] !== shown[name]);
 
-// One text of statements, which the server runs as one transaction: readers see all of the former index or all of the next. Views that fit
-// are replaced in place, which keeps rights on them and views over them.
+// One text of statements, which the server runs as one transaction: readers see all of the former index or all of the
+// next. Views that fit are replaced in place, which keeps rights on them and views over them.
 function switchText({ schema, name }: Target, next: Relations, shown: Relations): string {
   const viewOf = (relation: string) => `${quoted(name)}.${quoted(relation)}`;
   const statements = [`CREATE SCHEMA IF NOT EXISTS ${quoted(name)}`];
@@ -304,8 +316,8 @@ type Target = { schema: string; name: string };
 const reserved = ["public", "ponder_sync", "pg_catalog", "information_schema"];
 
 /**
- * Points a views schema to an index in one transaction, and returns the schema that it pointed to before. It never cancels readers'
- * statements, but waits for a moment without long ones. Throws an OperationError.
+ * Points a views schema to an index in one transaction, and returns the schema that it pointed to before. It never
+ * cancels readers' statements, but waits for a moment without long ones. Throws an OperationError.
  */
 export async function switchName(
   run: Statement,
@@ -355,8 +367,8 @@ async function switchSqlViews(run: Statement, { schema, name: follows }: Target)
     });
 }
 
-// Excludes other switches that concern these indexes, and drops of them, until the transaction ends. Whoever may only read the views cannot
-// take these locks, as advisory ones.
+// Excludes other switches that concern these indexes, and drops of them, until the transaction ends. Whoever may only
+// read the views cannot take these locks, as advisory ones.
 const lockIndexes = (schemas: readonly string[]) =>
   [...new Set(schemas)]
     .sort()
@@ -368,8 +380,8 @@ export const isBusy = (error: unknown) =>
   ["55P03", "40P01"].includes(String((error as { code?: unknown }).code));
 
 /**
- * Runs statements in one transaction, one switch between the indexes in `schemas` at a time. While it waits for a lock, new statements wait
- * behind it: so it gives up soon and tries again for a minute. Throws an OperationError.
+ * Runs statements in one transaction, one switch between the indexes in `schemas` at a time. While it waits for a lock,
+ * new statements wait behind it: so it gives up soon and tries again for a minute. Throws an OperationError.
  */
 export async function inTurn(run: Statement, schemas: readonly string[], text: string): Promise<void> {
   const switching = () => run(`SET LOCAL lock_timeout = 400;\n${lockIndexes(schemas)};\n${text}`);
@@ -385,7 +397,10 @@ export async function inTurn(run: Statement, schemas: readonly string[], text: s
   });
 }
 
-/** Drops an index and all its data in one transaction. Throws an OperationError while anything uses it, here or on a standby. */
+/**
+ * Drops an index and all its data in one transaction. Throws an OperationError while anything uses it, here or on a
+ * standby.
+ */
 export async function dropIndex(
   run: Statement,
   schema: string,
@@ -394,8 +409,8 @@ export async function dropIndex(
 ): Promise<void> {
   await inTransaction(run, async () => {
     await run("SET LOCAL lock_timeout = 5000");
-    // Otherwise a switch to this index could come between the check of its uses and the drop, and lose its views. An indexer that starts now
-    // waits too, and then starts over.
+    // Otherwise a switch to this index could come between the check of its uses and the drop, and lose its views. An
+    // indexer that starts now waits too, and then starts over.
     if (await hasTable(run, `${quoted(schema)}.${metaTable}`)) await run(lockIndexes([schema]));
     const index = (await listIndexes(run, now, standbys)).find((one) => one.schema === schema);
     if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
@@ -429,8 +444,8 @@ type TakeOver = {
 };
 
 /**
- * Marks an index as servable once it is. If there is a views schema, points it to the index when that has caught up with the served one:
- * once only, so that an operator can switch back for good. Returns how to stop it.
+ * Marks an index as servable once it is. If there is a views schema, points it to the index when that has caught up
+ * with the served one: once only, so that an operator can switch back for good. Returns how to stop it.
  */
 export function takeOverWhenReady(
   { schema, name }: { schema: string; name: string | undefined },
@@ -462,8 +477,8 @@ const shownSql = `SELECT coalesce((SELECT schema FROM (${namesSql}) AS names WHE
   (${stateSql("description")} -> 'settings')::text`;
 
 /**
- * Follows which index a reader's schema shows: itself, or the one behind a views schema. `current` returns the last known one; `onSettings`
- * gets the settings of each new one, the first before the promise resolves.
+ * Follows which index a reader's schema shows: itself, or the one behind a views schema. `current` returns the last
+ * known one; `onSettings` gets the settings of each new one, the first before the promise resolves.
  */
 export async function watchShownSchema(
   schema: string,

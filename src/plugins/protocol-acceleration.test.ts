@@ -20,7 +20,10 @@ const results = new Map(
   recording.calls.map(({ to, data, block, result }) => [callKey(to, data, block), result]),
 );
 
-/** The plugin over the recording, whose contract calls are served from it; `textOf` is what resolution by the index returns. */
+/**
+ * The plugin over the recording, whose contract calls are served from it; `textOf` is what resolution by the index
+ * returns.
+ */
 function createResolvers() {
   const asked = new Set<string>();
   const index = createRecordedIndex(recording, {

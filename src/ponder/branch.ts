@@ -1,15 +1,16 @@
 import { type ChainBlock, parseCheckpoint } from "./checkpoints.ts";
 import { stateSql } from "./state.ts";
 
-// The branch of a chain that the rows of an index are of. live-events.ts stores it with the rows, in the same transaction, so that a hash, a
-// number or a time is looked up in the branch that a statement reads (docs/ponder.md#branch-of-the-rows).
+// The branch of a chain that the rows of an index are of. live-events.ts stores it with the rows, in the same
+// transaction, so that a hash, a number or a time is looked up in the branch that a statement reads
+// (docs/ponder.md#branch-of-the-rows).
 
 /** A block as Ponder follows it, its numbers in hexadecimal. */
 export type BranchBlock = { block: Record<keyof ChainBlock, string> };
 
 /**
- * What an index stores of a chain with each change of its head (a checkpoint): the head's block, and the blocks that a reorganization may
- * still replace. JSON text of rows of the state table (state.ts).
+ * What an index stores of a chain with each change of its head (a checkpoint): the head's block, and the blocks that a
+ * reorganization may still replace. JSON text of rows of the state table (state.ts).
  */
 export function branchRows({ id }: { id: number }, synced: readonly BranchBlock[], head: string): string {
   const blocks = synced.map(({ block: { number, timestamp, hash, parentHash } }) => ({

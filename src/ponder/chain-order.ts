@@ -3,8 +3,8 @@ import { processLog } from "./process.ts";
 import { shared } from "./shared.ts";
 import { createStartKeeper } from "./start-blocks.ts";
 
-// The order in which Ponder follows all chains: by time of block, then by chain. cli/preload.mjs puts it in place of Ponder's own, which waits
-// for the next block of every chain. docs/ponder.md#chains-that-pause describes it.
+// The order in which Ponder follows all chains: by time of block, then by chain. cli/preload.mjs puts it in place of
+// Ponder's own, which waits for the next block of every chain. docs/ponder.md#chains-that-pause describes it.
 
 type OrderedChain = { id: number; name: string };
 type SyncBlock = { number: string; timestamp: string };
@@ -31,7 +31,10 @@ type OrderOptions = {
   silent?: Set<number>;
 };
 
-/** The chains that are waited for, and `chain`: how far all of them are is how far rows stay when a chain's blocks are replaced. */
+/**
+ * The chains that are waited for, and `chain`: how far all of them are is how far rows stay when a chain's blocks are
+ * replaced.
+ */
 export function chainsInOrder<Sync extends PerChainSync>(
   perChainSync: Sync,
   chain: OrderedChain,
@@ -58,9 +61,9 @@ export function headAt(
 }
 
 /**
- * Merges what the chains' generators yield, blocks by time. A chain that lets the others wait for `pauseMs` is left out of the order. Its
- * later blocks are put in their place by a "reorg" of no blocks: at once when they are at most `pauseMs` behind the others, else
- * once in `pauseMs`. Rejects as a generator does.
+ * Merges what the chains' generators yield, blocks by time. A chain that lets the others wait for `pauseMs` is left out
+ * of the order. Its later blocks are put in their place by a "reorg" of no blocks: at once when they are at most
+ * `pauseMs` behind the others, else once in `pauseMs`. Rejects as a generator does.
  */
 export async function* mergeInOrder(
   generators: readonly Generator[],

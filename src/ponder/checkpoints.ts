@@ -8,14 +8,18 @@ export type BlockRef = { timestamp: number; number: number };
 /** A block of a chain, of one of its branches. */
 export type ChainBlock = BlockRef & { hash: string; parentHash: string };
 
-/** The block that an index has reached on a chain; `timestamp` (Unix seconds) is absent while unknown, hashes while none are stored. */
+/**
+ * The block that an index has reached on a chain; `timestamp` (Unix seconds) is absent while unknown, hashes while none
+ * are stored.
+ */
 export type Head = Pick<ChainBlock, "number"> & {
   [Member in Exclude<keyof ChainBlock, "number">]?: ChainBlock[Member] | undefined;
 };
 
 /**
- * A row of Ponder's `_ponder_checkpoint`; `isReady` is true if the backfill of all chains was complete. `reorganizations`: how many the index
- * has followed, on all chains; null before the first. `head`: the block of a head that was followed (branch.ts).
+ * A row of Ponder's `_ponder_checkpoint`; `isReady` is true if the backfill of all chains was complete.
+ * `reorganizations`: how many the index has followed, on all chains; null before the first. `head`: the block of a head
+ * that was followed (branch.ts).
  */
 export type CheckpointRow = {
   chainId: number;
@@ -28,8 +32,8 @@ export type CheckpointRow = {
 };
 
 /**
- * Parses Ponder's 75 digits: timestamp 10, chain id 16, block number 16, transaction index 16, event type 1, event index 16. `isStart`:
- * before the chain's first event. Throws PonderDiffersError on any other text.
+ * Parses Ponder's 75 digits: timestamp 10, chain id 16, block number 16, transaction index 16, event type 1, event
+ * index 16. `isStart`: before the chain's first event. Throws PonderDiffersError on any other text.
  */
 export function parseCheckpoint(text: string): { block: BlockRef; chainId: number; isStart: boolean } {
   if (!/^[0-9]{75}$/.test(text))
@@ -43,8 +47,8 @@ export function parseCheckpoint(text: string): { block: BlockRef; chainId: numbe
 }
 
 /**
- * The last block of the row's chain whose events are in the tables: the one rule for the head. Undefined before the chain's first event,
- * and while no block of the chain is known to be there after a restart.
+ * The last block of the row's chain whose events are in the tables: the one rule for the head. Undefined before the
+ * chain's first event, and while no block of the chain is known to be there after a restart.
  */
 export function indexedBlock(row: HeadRow): BlockRef | undefined {
   const checkpoint = parseCheckpoint(headOf(row));
@@ -53,14 +57,15 @@ export function indexedBlock(row: HeadRow): BlockRef | undefined {
 
 type HeadRow = Pick<CheckpointRow, "chainId" | "isReady" | "latestCheckpoint" | "safeCheckpoint">;
 
-// ponder: a restart reverts the tables to the safe checkpoint, which may be another chain's, and leaves the latest one (until
-// `restoreHeads`, or the chain's next block). The backfill writes both alike.
+// ponder: a restart reverts the tables to the safe checkpoint, which may be another chain's, and leaves the latest one
+// (until `restoreHeads`, or the chain's next block). The backfill writes both alike.
 const headOf = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
   isReady || latestCheckpoint <= safeCheckpoint ? latestCheckpoint : safeCheckpoint;
 
 /**
- * The heads of all chains as one text, which differs once rows of another block can be read, even one of the same number and time: a
- * reorganization is counted in the transaction that reverts the rows (docs/ponder.md). The count is the text's first word.
+ * The heads of all chains as one text, which differs once rows of another block can be read, even one of the same
+ * number and time: a reorganization is counted in the transaction that reverts the rows (docs/ponder.md). The count is
+ * the text's first word.
  */
 export const joinHeads = (rows: readonly (HeadRow & Pick<CheckpointRow, "reorganizations">)[]): string =>
   [rows[0]?.reorganizations ?? 0, ...rows.map(headOf)].join(" ");
@@ -77,7 +82,8 @@ export function indexedHead(row: HeadRow & Pick<CheckpointRow, "head">): (BlockR
   return block && (isSame ? { ...head, ...block } : block);
 }
 
-// ponder: a checkpoint is a text of 75 digits, in the order of events: ten of the block's time, sixteen of the chain, sixteen of the block.
+// ponder: a checkpoint is a text of 75 digits, in the order of events: ten of the block's time, sixteen of the chain,
+// sixteen of the block.
 /** SQL of the time of a checkpoint, given as SQL: ten digits. */
 export const timeOfCheckpoint = (checkpoint: string) => `left(${checkpoint}, 10)`;
 /** SQL of its chain: sixteen digits. */
@@ -85,7 +91,10 @@ export const chainOfCheckpoint = (checkpoint: string) => `substr(${checkpoint}, 
 /** SQL of its block: sixteen digits. */
 export const blockOfCheckpoint = (checkpoint: string) => `substr(${checkpoint}, 27, 16)`;
 
-/** SQL of whether the backfill of all chains is complete; null before the index has begun. `meta`: SQL of the table `_ponder_meta`. */
+/**
+ * SQL of whether the backfill of all chains is complete; null before the index has begun. `meta`: SQL of the table
+ * `_ponder_meta`.
+ */
 export const buildIsReadySql = (meta: string) =>
   `(SELECT value ->> 'is_ready' = '1' FROM ${meta} WHERE key = 'app')`;
 const isReadySql = buildIsReadySql("_ponder_meta");
@@ -98,13 +107,21 @@ const members = `'chainId', c.chain_id, 'isReady', coalesce(${isReadySql}, false
 export const headSql = (chainId: number) =>
   `(SELECT json_build_object(${members})::text FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 
-/** SQL expression for the number of the checkpoint's block that `indexedBlock` reads; null for a chain without a row. */
+/**
+ * SQL expression for the number of the checkpoint's block that `indexedBlock` reads; null for a chain without a row.
+ */
 export const headNumberSql = (chainId: number) => headPartSql(chainId, blockOfCheckpoint);
 
-/** SQL expression for the time (Unix seconds) of the checkpoint that `indexedBlock` reads; null for a chain without a row. */
+/**
+ * SQL expression for the time (Unix seconds) of the checkpoint that `indexedBlock` reads; null for a chain without a
+ * row.
+ */
 export const headTimeSql = (chainId: number) => headPartSql(chainId, timeOfCheckpoint);
 
-/** SQL expression for the checkpoint that `indexedBlock` reads, of a row `c` of `_ponder_checkpoint`. `meta`: SQL of the table `_ponder_meta`. */
+/**
+ * SQL expression for the checkpoint that `indexedBlock` reads, of a row `c` of `_ponder_checkpoint`. `meta`: SQL of the
+ * table `_ponder_meta`.
+ */
 export const buildHeadSql = (meta: string) =>
   `(CASE WHEN coalesce(${buildIsReadySql(meta)}, false) OR c.latest_checkpoint <= c.safe_checkpoint THEN c.latest_checkpoint ELSE c.safe_checkpoint END)`;
 
@@ -112,7 +129,9 @@ function headPartSql(chainId: number, partOf: (checkpoint: string) => string): s
   return `(SELECT ${partOf(buildHeadSql("_ponder_meta"))}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 }
 
-/** The last indexed block, from the text of `headSql`; undefined as in `indexedBlock`, and for a chain without a row. */
+/**
+ * The last indexed block, from the text of `headSql`; undefined as in `indexedBlock`, and for a chain without a row.
+ */
 export const parseHead = (text: string | null): (BlockRef & Head) | undefined =>
   text === null ? undefined : indexedHead(JSON.parse(text) as HeadRow);
 
@@ -131,15 +150,18 @@ export async function readCheckpoints(database: RowReader, signal: AbortSignal):
   return JSON.parse(text ?? "[]") as CheckpointRow[];
 }
 
-/** Forgets the branches of an earlier run. Run it before Ponder indexes: it begins again at the last final block, maybe on another branch. */
+/**
+ * Forgets the branches of an earlier run. Run it before Ponder indexes: it begins again at the last final block, maybe
+ * on another branch.
+ */
 export async function forgetBranches(run: Statement, schema: string): Promise<void> {
   const own = quoted(schema);
   await throughOutage(() => run(`DELETE FROM ${own}.${stateTable} WHERE id ~ '^(head|branch) '`));
 }
 
 /**
- * SQL expression for the last checkpoint that all chains have reached and no reorganization reverts; empty before the first. It is also
- * the id of the last event up to there: Ponder's event ids are checkpoints.
+ * SQL expression for the last checkpoint that all chains have reached and no reorganization reverts; empty before the
+ * first. It is also the id of the last event up to there: Ponder's event ids are checkpoints.
  */
 export const finalizedCheckpointSql = buildFinalizedCheckpointSql("_ponder_checkpoint");
 
@@ -149,8 +171,9 @@ export function buildFinalizedCheckpointSql(table: string): string {
 }
 
 /**
- * Corrects a `latest_checkpoint` that a restart left above the rows: to the safe checkpoint or, if that is another chain's, to the chain's
- * newest cached block before it. Run it before Ponder indexes and serves: afterwards a stale head looks like one that was reached.
+ * Corrects a `latest_checkpoint` that a restart left above the rows: to the safe checkpoint or, if that is another
+ * chain's, to the chain's newest cached block before it. Run it before Ponder indexes and serves: afterwards a stale
+ * head looks like one that was reached.
  */
 export async function restoreHeads(run: Statement, schema: string): Promise<void> {
   const own = quoted(schema);

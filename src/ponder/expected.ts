@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Refusal } from "../log/refusal.ts";
 
-// src/ponder contains all use of Ponder beyond its documented interface. Like everything outside src/api it counts for Ponder's build id: a
-// change here means a new index, built from cached blocks.
+// src/ponder contains all use of Ponder beyond its documented interface. Like everything outside src/api it counts for
+// Ponder's build id: a change here means a new index, built from cached blocks.
 
 /** The release whose internals this folder describes. */
 const ponderVersion = "0.17.7";
@@ -30,7 +30,9 @@ export function requireExpectedVersion(
   if (version !== ponderVersion) throw new PonderDiffersError(`Ponder ${String(version)} is installed`);
 }
 
-/** The value, checked to have these paths, such as `options.command`. Throws PonderDiffersError that names missing ones. */
+/**
+ * The value, checked to have these paths, such as `options.command`. Throws PonderDiffersError that names missing ones.
+ */
 export function membersOfPonder<Members>(value: unknown, what: string, ...paths: readonly string[]): Members {
   const step = (inner: unknown, name: string) =>
     (inner as Record<string, unknown> | null | undefined)?.[name];
@@ -39,7 +41,9 @@ export function membersOfPonder<Members>(value: unknown, what: string, ...paths:
   return value as Members;
 }
 
-/** Members of an unexported Ponder module, by its path under `dist/esm`. Throws PonderDiffersError if one is missing. */
+/**
+ * Members of an unexported Ponder module, by its path under `dist/esm`. Throws PonderDiffersError if one is missing.
+ */
 export function moduleOfPonder<Parts>(path: string, ...names: (keyof Parts & string)[]): Parts {
   const file = new URL(`../../node_modules/ponder/dist/esm/${path}`, import.meta.url);
   // ponder: under `dev`, Vite would give import() another instance of the module.

@@ -7,7 +7,8 @@ export function addGauge<Label extends string = string>(
   collect: (gauge: Gauge<Label>) => void,
 ): void {
   if (registry === undefined) return;
-  // A hot reload loads modules again over the same registry, and a reader that serves another index adds its gauges again.
+  // A hot reload loads modules again over the same registry, and a reader that serves another index adds its gauges
+  // again.
   registry.removeSingleMetric(gauge.name);
   new Gauge({
     ...{ ...gauge, registers: [registry] },

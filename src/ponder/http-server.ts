@@ -41,13 +41,14 @@ export type Surface = {
 const watchMs = 250;
 
 /**
- * Guards the next server created with `module`, which is Ponder's: requests of a connection reach the application one by one, with complete
- * bodies; slow clients are disconnected; requests that wait while the database is away get 503.
+ * Guards the next server created with `module`, which is Ponder's: requests of a connection reach the application one
+ * by one, with complete bodies; slow clients are disconnected; requests that wait while the database is away get 503.
  */
 export function guardNextServer(module: Pick<typeof http, "createServer">, surface: Surface): void {
   const { createServer } = module;
   const limits = { ...serverLimits, ...surface.limits };
-  // ponder: it creates its server with this function after it has loaded the API; before, one without a listener to find a free port.
+  // ponder: it creates its server with this function after it has loaded the API; before, one without a listener to
+  // find a free port.
   const createGuarded = (options: http.ServerOptions, listener?: RequestListener) => {
     if (listener === undefined) return createServer(options);
     Object.assign(module, { createServer });

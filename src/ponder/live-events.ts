@@ -39,9 +39,9 @@ export async function* getRealtimeEventsOmnichain(given: LiveEventOptions): Asyn
 }
 
 /**
- * Stores the branch of an event, in the transaction of its rows. After a reorganization the chain's checkpoint would name a block whose rows
- * are gone, until the next block: it becomes the last block whose rows are there. The next one may have the number and time of the block
- * before; the count of reorganizations tells them apart.
+ * Stores the branch of an event, in the transaction of its rows. After a reorganization the chain's checkpoint would
+ * name a block whose rows are gone, until the next block: it becomes the last block whose rows are there. The next one
+ * may have the number and time of the block before; the count of reorganizations tells them apart.
  */
 export async function storeBranch(
   tx: WrappedTransaction,

@@ -109,7 +109,10 @@ export function metricsRegistry(scope: object = globalThis): Registry | undefine
 
 const metricsAgeMs = 1_000;
 
-/** Caches the text of /metrics for a second. ponder: it renders the text for each request, and anybody can send hundreds. */
+/**
+ * Caches the text of /metrics for a second. ponder: it renders the text for each request, and anybody can send
+ * hundreds.
+ */
 export function shareMetricsText(registry: Pick<Registry, "metrics">, now: () => number): void {
   const write = registry.metrics.bind(registry);
   let kept: { text: Promise<string>; until: number } | undefined;

@@ -31,9 +31,9 @@ type ProgressOptions = {
 const ponderPaths = new Set(["/health", "/ready", "/status", "/metrics"]);
 
 /**
- * Serves /ready and /status as Ponder does, and adds `headers` to all of Ponder's paths. Responds with 503 within two seconds while the
- * database is away, where Ponder tries for a minute and then shows its stack; /ready is also 503 during a backfill or without all indexes.
- * Concurrent requests share one statement.
+ * Serves /ready and /status as Ponder does, and adds `headers` to all of Ponder's paths. Responds with 503 within two
+ * seconds while the database is away, where Ponder tries for a minute and then shows its stack; /ready is also 503
+ * during a backfill or without all indexes. Concurrent requests share one statement.
  */
 export function createProgress(
   pool: Pool,

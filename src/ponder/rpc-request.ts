@@ -20,7 +20,10 @@ export function hasCredentials(text: string): boolean {
   return username !== "" || password !== "";
 }
 
-/** A client like Ponder's that takes credentials in a URL. ponder: its own cannot; viem's transport can, with the same errors. */
+/**
+ * A client like Ponder's that takes credentials in a URL. ponder: its own cannot; viem's transport can, with the same
+ * errors.
+ */
 export function backendWithCredentials(text: string, timeout = 10_000) {
   const { url, headers } = rpcTarget(text);
   const limits = { timeout, maxResponseBodySize: maxResponseBytes };
@@ -89,7 +92,9 @@ export async function requestChainId(url: string): Promise<number> {
   return Number(result);
 }
 
-/** The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 30 seconds. */
+/**
+ * The hash of a block at an RPC URL; undefined if it has no such block. Rejects without a valid response in 30 seconds.
+ */
 export async function requestHash(url: string, number: number): Promise<string | undefined> {
   const params = [`0x${number.toString(16)}`, false];
   const { result } = await requestRpc(url, { method: "eth_getBlockByNumber", params, timeoutMs: 30_000 });

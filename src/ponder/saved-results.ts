@@ -2,8 +2,8 @@ import { hash } from "node:crypto";
 import { moduleOfPonder } from "./expected.ts";
 import { type ResultStore, type RpcBody, type Shared, shared } from "./shared.ts";
 
-// ponder: it caches results of calls in ponder_sync.rpc_request_results for later indexes, and drops those of reorganized blocks. Results
-// of requests that handlers send without Ponder's client are cached there too.
+// ponder: it caches results of calls in ponder_sync.rpc_request_results for later indexes, and drops those of
+// reorganized blocks. Results of requests that handlers send without Ponder's client are cached there too.
 
 /** A request that has one result at a block. The case of its values has no meaning. */
 type SavedRequest = { method: string; params: readonly unknown[]; blockNumber: number };
@@ -25,7 +25,10 @@ export function keyOfRequest({ method, params }: RpcBody): string {
 
 const longest = 64 * 1024;
 
-/** Results from Ponder's database and elsewhere. Saves new ones of up to 64 KiB if they outlive the chain's node (`areKept`). */
+/**
+ * Results from Ponder's database and elsewhere. Saves new ones of up to 64 KiB if they outlive the chain's node
+ * (`areKept`).
+ */
 export function openSavedResults(
   { areKept }: { areKept: boolean },
   results: Pick<Shared, "resultStore" | "otherResults"> = shared(),

@@ -33,14 +33,18 @@ export type OtherResults = (key: string, blockNumber: number) => Promise<string 
 
 type AnyRow = Readonly<Record<string, unknown>>;
 
-/** A backfill keeps rows as they were before a change after `from` (Unix seconds): those of `tables`, in tables of `schema`. */
+/**
+ * A backfill keeps rows as they were before a change after `from` (Unix seconds): those of `tables`, in tables of
+ * `schema`.
+ */
 export type KeptPast = { from: number; schema: string; tables: ReadonlySet<string> };
 
 /** Gives rows of a table the labels that have become known. */
 export type HealRows = (table: string, rows: readonly AnyRow[]) => Promise<readonly AnyRow[]>;
 
 /**
- * A block that Ponder asks for at a start, in hexadecimal. `newest`: of a final block, the number of the newest block when it became final.
+ * A block that Ponder asks for at a start, in hexadecimal. `newest`: of a final block, the number of the newest block
+ * when it became final.
  */
 export type StartBlock = {
   number: string;

@@ -19,8 +19,8 @@ export async function hasTable(run: Statement, table: string): Promise<boolean> 
 }
 
 /**
- * SQL that runs statements `CREATE … IF NOT EXISTS`. Alone they fail if two processes create the same at once, after the other has. No
- * advisory lock excludes that: any role may take one, and keep it.
+ * SQL that runs statements `CREATE … IF NOT EXISTS`. Alone they fail if two processes create the same at once, after
+ * the other has. No advisory lock excludes that: any role may take one, and keep it.
  */
 export const createSql = (statements: string) =>
   `DO $create$ BEGIN ${statements}; EXCEPTION WHEN unique_violation OR duplicate_table OR duplicate_schema THEN NULL; END $create$`;
@@ -123,8 +123,9 @@ export function ownConnections<Own extends Pool>(other: Own, options: OwnOptions
 const cancelMs = 5_000;
 
 /**
- * Sends a CancelRequest (Postgres, "Canceling Requests in Progress") for the statement of a connection. Resolves once no cancellation is on
- * its way any more: the server closes the request's own connection when it has passed the signal on, a pooler when its server has.
+ * Sends a CancelRequest (Postgres, "Canceling Requests in Progress") for the statement of a connection. Resolves once
+ * no cancellation is on its way any more: the server closes the request's own connection when it has passed the signal
+ * on, a pooler when its server has.
  */
 export function cancelStatement({ connection, host, port, processID, secretKey }: PoolClient): Promise<void> {
   const { ssl, sslNegotiation } = connection;
@@ -150,11 +151,13 @@ export function cancelStatement({ connection, host, port, processID, secretKey }
   });
 }
 
-// If a build and an ANALYZE wait for each other, the build finds the deadlock first and is retried; maintenance by hand is not. Only
-// superusers and roles with the right to (deploy/postgres/roles.sql) may set it.
+// If a build and an ANALYZE wait for each other, the build finds the deadlock first and is retried; maintenance by hand
+// is not. Only superusers and roles with the right to (deploy/postgres/roles.sql) may set it.
 const givingWay = "SET deadlock_timeout = '10ms'";
 
-/** Three connections for statements that may take hours: an index over a hundred million rows takes one on a slow disk. */
+/**
+ * Three connections for statements that may take hours: an index over a hundred million rows takes one on a slow disk.
+ */
 export const slowConnections = <Own extends Pool>(other: Own) =>
   ownConnections(other, {
     max: 3,
@@ -188,7 +191,8 @@ const driverMessages =
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = "", severity } = error as Error & { code?: unknown; severity?: unknown };
-  // Postgres also reports it for values that a statement does not use; only FATAL, as from PgBouncer, is about the connection.
+  // Postgres also reports it for values that a statement does not use; only FATAL, as from PgBouncer, is about the
+  // connection.
   if (code === "08P01" && severity !== "FATAL") return false;
   return systemCodes.test(String(code)) || sqlStates.test(String(code)) || driverMessages.test(error.message);
 }

@@ -1,14 +1,16 @@
 import { type StartBlock, shared } from "./shared.ts";
 
-// ponder: at a start it asks each chain for its id, its newest block, the one that is final then, its first block and its last cached one,
-// and does nothing before it has them. docs/ponder.md#chains-that-are-silent-at-the-start describes what is kept of them.
+// ponder: at a start it asks each chain for its id, its newest block, the one that is final then, its first block and
+// its last cached one, and does nothing before it has them. docs/ponder.md#chains-that-are-silent-at-the-start
+// describes what is kept of them.
 
 type KnownBlock = Omit<StartBlock, "newest">;
 type StartProgress = { start: KnownBlock; end?: KnownBlock; finalized: KnownBlock };
 
 /**
- * Returns what keeps the blocks of a chain that the next start asks for: call it when live indexing begins, and before a block is
- * finalized. The block that was final before is kept too: until Ponder has stored the new one, a start may ask for either.
+ * Returns what keeps the blocks of a chain that the next start asks for: call it when live indexing begins, and before
+ * a block is finalized. The block that was final before is kept too: until Ponder has stored the new one, a start may
+ * ask for either.
  */
 export function createStartKeeper(keep = shared().keepStartBlocks) {
   const finals = new Map<number, StartBlock[]>();

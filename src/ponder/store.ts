@@ -1,9 +1,9 @@
 import { moduleOfPonder, PonderDiffersError } from "./expected.ts";
 
 /**
- * Makes Ponder read only the columns of cached blocks and transactions that events always have; handlers use no others. Call it before
- * Ponder looks at the registered handlers. Throws PonderDiffersError.
- * ponder: it reads all until each event of the configuration was indexed a hundred times, which rare ones never are.
+ * Makes Ponder read only the columns of cached blocks and transactions that events always have; handlers use no others.
+ * Call it before Ponder looks at the registered handlers. Throws PonderDiffersError. ponder: it reads all until each
+ * event of the configuration was indexed a hundred times, which rare ones never are.
  */
 export function readNeededColumns(): void {
   const { defaultLogFilterInclude: read, requiredLogFilterInclude: needed } = moduleOfPonder<
@@ -28,8 +28,8 @@ const changes = [
 ];
 
 /**
- * Throws PonderDiffersError unless Ponder's text is patched and, unless `stores` is `stock`, our stores for rows (`rows/row-store.ts`)
- * and nodes' responses (`sync-store.ts`) are in use.
+ * Throws PonderDiffersError unless Ponder's text is patched and, unless `stores` is `stock`, our stores for rows
+ * (`rows/row-store.ts`) and nodes' responses (`sync-store.ts`) are in use.
  */
 export function expectReplaced(stores: "own" | "stock"): void {
   const found: unknown = Reflect.get(globalThis, Symbol.for("nsindex.stores"));

@@ -7,8 +7,8 @@ import { describeTable } from "./rows/table-shape.ts";
 import { withOtherResults } from "./saved-results.ts";
 import { type ResultStore, shared } from "./shared.ts";
 
-// Replaces how Ponder writes its cache (cli/preload.mjs). Ponder runs a statement for each block, and binds each column of each row. Here a
-// statement takes all waiting blocks, and binds one array for each column.
+// Replaces how Ponder writes its cache (cli/preload.mjs). Ponder runs a statement for each block, and binds each column
+// of each row. Here a statement takes all waiting blocks, and binds one array for each column.
 
 type StoredRow = Record<string, unknown>;
 type SyncConnection = {
@@ -50,7 +50,8 @@ export function createSyncStore(given: SyncStoreOptions): SyncStore {
   });
 }
 
-// ponder: it inserts block by block, hundreds at once on one connection. Rows that arrive during a statement go into the next.
+// ponder: it inserts block by block, hundreds at once on one connection. Rows that arrive during a statement go into
+// the next.
 function together(write: (rows: StoredRow[]) => Promise<void>): (rows: StoredRow[]) => Promise<void> {
   let waiting: StoredRow[] = [];
   let next: Promise<void> | undefined;

@@ -56,7 +56,10 @@ export function describePosition(current: CurrentStatus, hashOf: HashOf): Meta {
   return { as_of, ...(Object.keys(missing).length > 0 ? { as_of_completeness: missing } : {}) };
 }
 
-/** The last indexed block of each chain, and a token that changes with them. For responses about one thing, not for lists. */
+/**
+ * The last indexed block of each chain, and a token that changes with them. For responses about one thing, not for
+ * lists.
+ */
 export function asOfWithToken(current: CurrentStatus, hashOf: HashOf): Meta {
   const meta = describePosition(current, hashOf);
   return { ...meta, as_of_token: Buffer.from(JSON.stringify(meta.as_of)).toString("hex") };

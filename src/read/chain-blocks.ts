@@ -69,8 +69,8 @@ function createBlockCache(readBlock: ReadBlock, { log, clock = Date.now }: Block
 }
 
 /**
- * Creates a reader of blocks of the branch that an index is of: `branch` has those that a reorganization may replace, nodes have what is
- * final, kept for 15 s. Throws BusyError if too many are asked for.
+ * Creates a reader of blocks of the branch that an index is of: `branch` has those that a reorganization may replace,
+ * nodes have what is final, kept for 15 s. Throws BusyError if too many are asked for.
  */
 export function createChainBlocks(readBlock: ReadBlock, options: BlockOptions) {
   const { ask, peek } = createBlockCache(readBlock, options);
@@ -83,15 +83,18 @@ export function createChainBlocks(readBlock: ReadBlock, options: BlockOptions) {
     /** The hashes of a final block, likewise. */
     peekHashes: (chainId: number, { number, timestamp }: Head): BlockHashes | undefined =>
       timestamp === undefined ? undefined : peek(chainId, number, timestamp),
-    /** The hashes of a final block; undefined if no node has them within two seconds, or a node has another block of that number. */
+    /**
+     * The hashes of a final block; undefined if no node has them within two seconds, or a node has another block of
+     * that number.
+     */
     async findHashes(chainId: number, { number, timestamp }: Head): Promise<BlockHashes | undefined> {
       const late = pause(hashMs, undefined, { ref: false });
       const block = await Promise.race([ask(chainId, { number }, timestamp), late]).catch(() => undefined);
       return block?.timestamp === timestamp ? block : undefined;
     },
     /**
-     * A block; undefined if it is not of the branch, or no node knows it. One after the branch is as a node has it. Rejects if no node
-     * responds.
+     * A block; undefined if it is not of the branch, or no node knows it. One after the branch is as a node has it.
+     * Rejects if no node responds.
      */
     async find(chainId: number, by: By, branch: readonly ChainBlock[]): Promise<ChainBlock | undefined> {
       const own = branch.find((one) => ("number" in by ? one.number === by.number : one.hash === by.hash));
@@ -103,7 +106,9 @@ export function createChainBlocks(readBlock: ReadBlock, options: BlockOptions) {
       const canonical = await ask(chainId, { number: block.number });
       return canonical?.hash === by.hash ? canonical : undefined;
     },
-    /** The last block up to a time (Unix seconds), of those up to `head`; undefined if there is none. Rejects likewise. */
+    /**
+     * The last block up to a time (Unix seconds), of those up to `head`; undefined if there is none. Rejects likewise.
+     */
     async lastUpTo(
       chainId: number,
       time: number,

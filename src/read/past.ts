@@ -8,8 +8,8 @@ import type { ChainBlocks } from "./chain-blocks.ts";
 import type { Moment } from "./sql/moment.ts";
 
 /**
- * Finds the position that the parameter `at` names: the status as it was, the same position as a time in Unix seconds, and the moment for
- * statements, undefined for the present. `refusal`: why there is none, as a sentence.
+ * Finds the position that the parameter `at` names: the status as it was, the same position as a time in Unix seconds,
+ * and the moment for statements, undefined for the present. `refusal`: why there is none, as a sentence.
  */
 export type ReadPast = (
   at: string,
@@ -51,9 +51,12 @@ async function blockOf(at: string, { snapshot, blocks }: CurrentStatus, find: Fi
   return found && { ...found, id };
 }
 
-/** Creates what reads an index as it was: `at` is a time in a form of `/v1`, a position token, or `<chain id>:<block>`. */
+/**
+ * Creates what reads an index as it was: `at` is a time in a form of `/v1`, a position token, or `<chain id>:<block>`.
+ */
 export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: PastSources): ReadPast {
-  // The last block up to a second of a chain that went on, which may be before its start; undefined of one that did not.
+  // The last block up to a second of a chain that went on, which may be before its start; undefined of one that did
+  // not.
   const lastOf = async (id: string, chain: ChainSnapshot, second: number, signal: AbortSignal) => {
     const head = findIndexedBlock(chain);
     if (head === undefined || head.timestamp <= second) return undefined;

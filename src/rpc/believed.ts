@@ -14,7 +14,10 @@ export const createBelieve =
     log(level, `Accepted without proof: ${fresh.join("; ")}`, { chain, section });
   };
 
-/** What this number of RPC URLs cannot prove if a `share` (0 to 1) of the log ranges is compared, and if logs need proofs. */
+/**
+ * What this number of RPC URLs cannot prove if a `share` (0 to 1) of the log ranges is compared, and if logs need
+ * proofs.
+ */
 export function believedOfUrls(urls: number, share: number, needsProofs = false): string[] {
   const logs = "logs of the backfill";
   const beyond = share === 0 ? logs : `${logs} beyond a sample of ${Number((share * 100).toFixed(2))} %`;

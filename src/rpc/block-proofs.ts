@@ -76,7 +76,10 @@ const bytesOf = (hex: string) => Buffer.from(hex.slice(2), "hex");
 
 // --- Receipts root (yellow paper, 4.4.1 and appendix D; typed receipts: EIP-2718) ---
 
-/** The receipt fields that the root covers. `root` exists before Byzantium; OP Stack deposits have two more numbers since Canyon. */
+/**
+ * The receipt fields that the root covers. `root` exists before Byzantium; OP Stack deposits have two more numbers
+ * since Canyon.
+ */
 type Receipt = {
   type?: string;
   status?: string;
@@ -116,8 +119,8 @@ function encodeReceipt(receipt: Receipt): Hex {
 export const emptyRoot = receiptsRoot([]);
 
 /**
- * The logs of a block from its receipts; undefined unless the header's receipts root is the root of exactly these receipts. The root covers
- * neither the positions of logs nor transaction hashes, so these must agree with the header.
+ * The logs of a block from its receipts; undefined unless the header's receipts root is the root of exactly these
+ * receipts. The root covers neither the positions of logs nor transaction hashes, so these must agree with the header.
  */
 export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefined {
   if (!Array.isArray(answer)) return undefined;
@@ -146,8 +149,8 @@ export function provenLogs(answer: unknown, header: Header): RpcLog[] | undefine
 const byzantium = 4_370_000;
 
 /**
- * Whether receipts have all fields that a root covers, so that another root contradicts them. Not every node returns the state roots of
- * receipts before Byzantium, or the versions of deposits.
+ * Whether receipts have all fields that a root covers, so that another root contradicts them. Not every node returns
+ * the state roots of receipts before Byzantium, or the versions of deposits.
  */
 export const areComplete = (
   receipts: readonly Record<string, unknown>[],

@@ -10,8 +10,8 @@ type CallOutcome = { node: Node; text: string; error?: unknown };
 const silenceMs = 60_000;
 
 /**
- * Returns the result of a request. A call that names a block number also goes to the other URLs. If URLs that have not lied disagree, the
- * block is unverified: nothing proves either result.
+ * Returns the result of a request. A call that names a block number also goes to the other URLs. If URLs that have not
+ * lied disagree, the block is unverified: nothing proves either result.
  */
 export async function requestCall(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   const block = blockOf(body);
@@ -53,7 +53,9 @@ async function ask(node: Node, body: RpcRequest): Promise<CallOutcome> {
   }
 }
 
-/** Results of a call. A URL that fails, for example without the state, is not asked for a minute: failures cost time. */
+/**
+ * Results of a call. A URL that fails, for example without the state, is not asked for a minute: failures cost time.
+ */
 async function outcomesOf(nodes: Nodes, asked: readonly Node[], body: RpcRequest): Promise<CallOutcome[]> {
   const outcomes = await Promise.all(
     asked.map((node) => {

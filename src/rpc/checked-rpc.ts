@@ -22,7 +22,9 @@ import { recheckUnverified } from "./unverified.ts";
 /** The client that Ponder creates from an RPC URL. */
 export type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
 
-/** Makes Ponder use other clients for a list of RPC URLs. ponder: it turns the entries into clients by calling `map`. */
+/**
+ * Makes Ponder use other clients for a list of RPC URLs. ponder: it turns the entries into clients by calling `map`.
+ */
 export function urlsAs(
   list: string[],
   clientsOf: (toBackend: (url: string) => Backend) => Backend[],
@@ -31,9 +33,8 @@ export function urlsAs(
 }
 
 /**
- * The URLs for Ponder's `rpc` option, with every response checked before Ponder sees it. Ponder keeps its rate limit, retries and choice of
- * URL.
- * ponder: a custom transport would get 20 requests a second for all URLs together.
+ * The URLs for Ponder's `rpc` option, with every response checked before Ponder sees it. Ponder keeps its rate limit,
+ * retries and choice of URL. ponder: a custom transport would get 20 requests a second for all URLs together.
  */
 export const checkedUrls = (urls: readonly string[], options: NodesOptions): string[] =>
   urlsAs([...urls], (toBackend) =>
@@ -74,7 +75,8 @@ async function checkedRequest(nodes: Nodes, node: Node, body: RpcRequest): Promi
     return await checkedAnswer(nodes, node, body);
   } finally {
     recheckUnverified(nodes);
-    // The unverified ranges are stored before Ponder gets the response: after a crash, the next start refuses to use them.
+    // The unverified ranges are stored before Ponder gets the response: after a crash, the next start refuses to use
+    // them.
     await nodes.stored;
   }
 }
@@ -91,9 +93,8 @@ function checkedAnswer(nodes: Nodes, node: Node, body: RpcRequest): Promise<unkn
   return requestLogs(nodes, node, { filter: first as LogsFilter, query });
 }
 
-// Returns a checked block. Throws if it is not the requested one, if its header does not match its hash, or if it does not fit the returned
-// logs.
-// ponder: it links live blocks by their parent hashes, which the block hash proves.
+// Returns a checked block. Throws if it is not the requested one, if its header does not match its hash, or if it does
+// not fit the returned logs. ponder: it links live blocks by their parent hashes, which the block hash proves.
 async function requestBlock(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   const { headers } = nodes;
   const [wanted, isFull] = body.params as [unknown, unknown];

@@ -34,7 +34,10 @@ import { dropUnverified, keepServed } from "./unverified.ts";
 
 type NodeAnswer = { node: Node; logs: RpcLog[] };
 
-/** Returns the checked logs of a backfill range, and keeps them until their blocks are checked. Throws if no response holds. */
+/**
+ * Returns the checked logs of a backfill range, and keeps them until their blocks are checked. Throws if no response
+ * holds.
+ */
 export async function requestLogs(nodes: Nodes, node: Node, request: LogsRequest): Promise<RpcLog[]> {
   const own = { node, logs: await fetchValidatedLogs(nodes, node, request) };
   const isDue = isCheckDue(nodes, own);
@@ -49,14 +52,19 @@ export async function requestLogs(nodes: Nodes, node: Node, request: LogsRequest
 
 const alwaysCompared = 10;
 
-/** Whether a response is compared: a share of all, the first ten with logs of each URL, and all of a URL that has lied. */
+/**
+ * Whether a response is compared: a share of all, the first ten with logs of each URL, and all of a URL that has lied.
+ */
 function isCheckDue(nodes: Nodes, { node, logs }: NodeAnswer): boolean {
   if (nodes.crossCheckShare === 0) return false;
   const isNew = logs.length > 0 && node.compared < alwaysCompared;
   return node.hasLied || isNew || nodes.random() < nodes.crossCheckShare;
 }
 
-/** Compares a response with another URL's, or else with the same URL's: providers run several nodes. Returns the right one. */
+/**
+ * Compares a response with another URL's, or else with the same URL's: providers run several nodes. Returns the right
+ * one.
+ */
 async function crossChecked(nodes: Nodes, answer: NodeAnswer, request: LogsRequest): Promise<NodeAnswer> {
   answer.node.compared += 1;
   const node = othersThan(nodes, answer.node)[0] ?? answer.node;
@@ -69,9 +77,9 @@ async function crossChecked(nodes: Nodes, answer: NodeAnswer, request: LogsReque
 /** Differing blocks that receipts decide; the first few show which node is wrong. */
 const maxDecided = 5;
 
-// Decides between two responses to one query: the right logs equal receipts that have the header's receipts root. Returns the right
-// response and puts the other node aside. Throws if both are wrong or nothing proves either, for example if the nodes have different
-// blocks.
+// Decides between two responses to one query: the right logs equal receipts that have the header's receipts root.
+// Returns the right response and puts the other node aside. Throws if both are wrong or nothing proves either, for
+// example if the nodes have different blocks.
 async function decide(
   nodes: Nodes,
   request: LogsRequest,
@@ -100,8 +108,8 @@ async function decide(
   throw wrong.get(one);
 }
 
-// Checks a block for which a response has no logs: in half of the cases the one after its last log, where a cut-off response lacks some.
-// Throws if the block has logs that match the query.
+// Checks a block for which a response has no logs: in half of the cases the one after its last log, where a cut-off
+// response lacks some. Throws if the block has logs that match the query.
 async function checkSilentBlock(nodes: Nodes, { node, logs }: NodeAnswer, { query }: LogsRequest) {
   const next = Number(logs.at(-1)?.blockNumber ?? query.from - 1) + 1;
   const drawn = query.from + Math.floor(nodes.random() * (query.to - query.from + 1));
@@ -120,8 +128,8 @@ async function checkSilentBlock(nodes: Nodes, { node, logs }: NodeAnswer, { quer
 const everything = { addresses: undefined, topics: [] };
 
 /**
- * The logs of a live block, from receipts of any node that have the header's receipts root. If no URL has ever served such receipts, the
- * node's own logs must have the header's bloom and consecutive indexes. Throws if neither holds.
+ * The logs of a live block, from receipts of any node that have the header's receipts root. If no URL has ever served
+ * such receipts, the node's own logs must have the header's bloom and consecutive indexes. Throws if neither holds.
  */
 export async function requestLiveLogs(
   nodes: Nodes,
@@ -156,7 +164,10 @@ export async function requestLiveLogs(
   return logs.filter((log) => matches(log, query));
 }
 
-/** The error for a block that a node has replaced, so that Ponder's retries cannot help. Undefined if the node may only be behind. */
+/**
+ * The error for a block that a node has replaced, so that Ponder's retries cannot help. Undefined if the node may only
+ * be behind.
+ */
 export async function otherBlock(
   nodes: Nodes,
   node: Node,
@@ -170,8 +181,8 @@ export async function otherBlock(
 }
 
 /**
- * Throws unless another URL names the same block at its height, and unless it is the trusted block if it has that one's height. Where no
- * other URL answers, the block is refused; of a chain's only URL it is believed.
+ * Throws unless another URL names the same block at its height, and unless it is the trusted block if it has that one's
+ * height. Where no other URL answers, the block is refused; of a chain's only URL it is believed.
  */
 export async function requireNamed(nodes: Nodes, node: Node, { number, hash }: Header): Promise<void> {
   const { trustedBlock } = nodes;
@@ -199,7 +210,10 @@ export async function requireNamed(nodes: Nodes, node: Node, { number, hash }: H
 const [maxRanges, maxBlocks] = [1_000, 100_000];
 const alwaysSampled = 20;
 
-/** Keeps a response until its blocks are checked. It replaces earlier ones: whoever requests a range again has not stored them. */
+/**
+ * Keeps a response until its blocks are checked. It replaces earlier ones: whoever requests a range again has not
+ * stored them.
+ */
 export function keepRange(nodes: Nodes, { node, logs }: NodeAnswer, request: LogsRequest): void {
   const { from, to } = request.query;
   const text = JSON.stringify([request.filter.address, request.filter.topics]);
@@ -237,7 +251,10 @@ function dropRanges({ ranges, served }: Nodes, isDropped: (range: Served) => boo
   }
 }
 
-/** Whether another URL, or else the same one while it serves the chain, returns the same logs again; undefined if no URL can tell. */
+/**
+ * Whether another URL, or else the same one while it serves the chain, returns the same logs again; undefined if no URL
+ * can tell.
+ */
 async function isSameAgain(nodes: Nodes, range: ServedRange): Promise<boolean | undefined> {
   const another = nodes.all.find((one) => one !== range.node && !one.hasLied && !one.isForeign);
   const node = another ?? range.node;
@@ -255,14 +272,15 @@ async function isSameAgain(nodes: Nodes, range: ServedRange): Promise<boolean | 
 }
 
 /**
- * Checks a backfill block against its returned logs. Throws if they are of another block or not in its bloom. A sample of blocks, and those
- * whose logs may be incomplete, are compared with their receipts as far as the budget allows.
+ * Checks a backfill block against its returned logs. Throws if they are of another block or not in its bloom. A sample
+ * of blocks, and those whose logs may be incomplete, are compared with their receipts as far as the budget allows.
  * ponder: after a failed block it fetches the range again, logs included, up to ten times; then the process ends.
  */
 export async function checkBlock(nodes: Nodes, node: Node, block: Header): Promise<void> {
   nodes.checks.add();
   const number = Number(block.number);
-  // ponder: a block may be checked while its ranges are fetched again. Ranges whose logs of this block were checked do not count.
+  // ponder: a block may be checked while its ranges are fetched again. Ranges whose logs of this block were checked do
+  // not count.
   const isOpen = ({ from, to, byBlock }: ServedRange) =>
     from <= number && number <= to && !(byBlock.has(number) && byBlock.get(number) === undefined);
   const ranges = [...nodes.ranges].filter(isOpen);

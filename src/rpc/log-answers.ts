@@ -45,7 +45,10 @@ function setOf(value: string | string[] | null | undefined): ReadonlySet<string>
   return new Set((typeof value === "string" ? [value] : value).map((text) => text.toLowerCase()));
 }
 
-/** The first fault in form, range, filter or order of a node's logs. This runs for every log of a backfill: no decoding, no allocation. */
+/**
+ * The first fault in form, range, filter or order of a node's logs. This runs for every log of a backfill: no decoding,
+ * no allocation.
+ */
 export function logsProblem(answer: unknown, query: LogsQuery): string | undefined {
   if (!Array.isArray(answer)) return "the answer is not a list";
   let lastBlock = -1;
@@ -187,7 +190,10 @@ function hasBits(bloom: string, bits: BloomBits): boolean {
 /** Whether the bloom, hex as in a header, may contain an address or event topic. */
 export const mayContain = (bloom: string, hex: string): boolean => hasBits(bloom, knownBitsOf(hex));
 
-/** Whether the bloom may contain a contract of the query without a log or, if the query is for all contracts, an event without a log. */
+/**
+ * Whether the bloom may contain a contract of the query without a log or, if the query is for all contracts, an event
+ * without a log.
+ */
 export function mayHaveMore(
   bloom: string,
   logs: readonly RpcLog[],
@@ -246,7 +252,10 @@ export const isInBloom = (
     index === 0 ? mayContain(logsBloom, topic) : hasBits(logsBloom, bitsOf(topic)),
   );
 
-/** A refused response. Ponder retries, if possible with another URL; if `isFinal`, it starts over with the range or the newest block. */
+/**
+ * A refused response. Ponder retries, if possible with another URL; if `isFinal`, it starts over with the range or the
+ * newest block.
+ */
 export class WrongAnswerError extends Error {
   override name = "WrongAnswerError";
   /** ponder: it does not retry requests that fail with this code (JSON-RPC: parse error). */

@@ -18,7 +18,9 @@ import {
 /** A JSON-RPC request from Ponder. */
 export type RpcRequest = { method: string; params?: unknown };
 
-/** A budget of requests that only serve checks: `max` at first and at most, refilled by `share` for each added request. */
+/**
+ * A budget of requests that only serve checks: `max` at first and at most, refilled by `share` for each added request.
+ */
 function createBudget(share: number, max: number) {
   let left = max;
   return {
@@ -112,7 +114,10 @@ export const newNode = (host: string, request: (body: RpcRequest) => Promise<unk
   /** Until when other URLs answer in its place, and until when no call is compared with it. */
   asideUntil: 0,
   silentUntil: 0,
-  /** When it last proved the chain, after how many requests or when it is asked again, and the budget of scheduled checks. */
+  /**
+   * When it last proved the chain, after how many requests or when it is asked again, and the budget of scheduled
+   * checks.
+   */
   chainCheck: { provenAt: 0, requests: 0, until: 0, isPlanned: false, budget: createBudget(0.005, 10) },
 });
 
@@ -169,7 +174,10 @@ export const newNodes = (options: NodesOptions, all: Node[]) => ({
 const refusalsUntilAside = 3;
 const asideMinutes = 10;
 
-/** The URL that answers for `node`: itself unless it is put aside. If all are, one that has not lied and serves the chain comes first. */
+/**
+ * The URL that answers for `node`: itself unless it is put aside. If all are, one that has not lied and serves the
+ * chain comes first.
+ */
 export function chooseSubstitute(nodes: Nodes, node: Node): Node {
   const rank = (one: Node) => (isAside(nodes, one) ? (one.hasLied || one.isForeign ? 2 : 1) : 0);
   return [node, ...nodes.all].reduce((best, one) => (rank(one) < rank(best) ? one : best));
@@ -208,7 +216,10 @@ export function report(
   nodes.log(level, message, { chain: nodes.chain, hostname: node.host, ...fields, section });
 }
 
-/** The error for a response that lacks, invents or changes logs; `truth` is the proof in words. Reports the URL and puts it aside. */
+/**
+ * The error for a response that lacks, invents or changes logs; `truth` is the proof in words. Reports the URL and puts
+ * it aside.
+ */
 export function missingLogs(
   nodes: Nodes,
   node: Node,
@@ -287,9 +298,10 @@ export async function askHeader(nodes: Nodes, node: Node, block: string): Promis
 }
 
 /**
- * All logs of a block by receipts that have the root that the header names, of a node or else of another, and what proves them, in words;
- * undefined if none serves its receipts. `known`: receipts that the node returned before. Reports nodes whose receipts of the block contradict
- * the proven ones or, where none are proven, the header; then it throws, an error that is `isFinal`.
+ * All logs of a block by receipts that have the root that the header names, of a node or else of another, and what
+ * proves them, in words; undefined if none serves its receipts. `known`: receipts that the node returned before.
+ * Reports nodes whose receipts of the block contradict the proven ones or, where none are proven, the header; then it
+ * throws, an error that is `isFinal`.
  */
 export async function logsByReceipts(
   nodes: Nodes,
@@ -335,7 +347,9 @@ export const inRange = ({ filter, query }: LogsRequest, { from, to }: BlockRange
   query: { ...query, from, to },
 });
 
-/** Returns a node's logs, or throws if they are invalid. A response that may be cut off is requested again in halves. */
+/**
+ * Returns a node's logs, or throws if they are invalid. A response that may be cut off is requested again in halves.
+ */
 export async function fetchValidatedLogs(nodes: Nodes, node: Node, request: LogsRequest): Promise<RpcLog[]> {
   const { filter, query } = request;
   const logs = await node.request({ method: "eth_getLogs", params: [filter] });

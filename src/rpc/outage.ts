@@ -11,7 +11,9 @@ export function isDuringOutage(error: unknown): boolean {
   return failures.has(error) || isDuringOutage((error as { cause?: unknown }).cause);
 }
 
-/** Reports once that no URL of a chain responds, and once that one does again. Errors in between are `isDuringOutage`. */
+/**
+ * Reports once that no URL of a chain responds, and once that one does again. Errors in between are `isDuringOutage`.
+ */
 export function watchOutages({ chain, log, now }: { chain: string; log: Log; now: () => number }) {
   const silent = new Set<string>();
   const hosts = new Map<string, string>();

@@ -33,8 +33,8 @@ export function isPublicAddress(address: string): boolean {
 type Outgoing = https.RequestOptions & { allowsPrivate: boolean; refusal: () => Error };
 
 /**
- * Sends an HTTP request on a connection of its own; redirects are not followed. Unless `allowsPrivate`, it rejects with `refusal` if the
- * host is an address outside the public internet, or a name that has one.
+ * Sends an HTTP request on a connection of its own; redirects are not followed. Unless `allowsPrivate`, it rejects with
+ * `refusal` if the host is an address outside the public internet, or a name that has one.
  */
 export async function send(
   url: URL,

@@ -19,7 +19,10 @@ export async function requireSameChain(nodes: Nodes, node: Node): Promise<void> 
   await askChain(nodes, node);
 }
 
-/** Asks for the chain id a second after a response that proves no chain, such as a range without logs, if it is not proven by then. */
+/**
+ * Asks for the chain id a second after a response that proves no chain, such as a range without logs, if it is not
+ * proven by then.
+ */
 export function scheduleChainCheck(nodes: Nodes, node: Node): void {
   const { chainCheck } = node;
   if (nodes.chainId === 0 || chainCheck.isPlanned) return;

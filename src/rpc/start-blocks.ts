@@ -18,8 +18,9 @@ type StartOptions = {
 const [timeoutMs, askAgainMs] = [2_000, 30_000];
 
 /**
- * Ponder's list of RPC URLs. While none responds, what Ponder asks before it starts is answered with blocks that the index knows, as if the
- * chain had no block since. Blocks with transactions, logs and calls are always asked of the URLs.
+ * Ponder's list of RPC URLs. While none responds, what Ponder asks before it starts is answered with blocks that the
+ * index knows, as if the chain had no block since. Blocks with transactions, logs and calls are always asked of the
+ * URLs.
  */
 export function urlsWithStart(urls: string[], options: StartOptions): string[] {
   if (options.blocks.length === 0) return urls;

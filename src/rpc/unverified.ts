@@ -1,7 +1,8 @@
 import { limitSize } from "./log-answers.ts";
 import type { Nodes, Served } from "./nodes.ts";
 
-// Once a URL is found wrong, its earlier responses, which Ponder may have stored, are unverified until they are requested again.
+// Once a URL is found wrong, its earlier responses, which Ponder may have stored, are unverified until they are
+// requested again.
 
 const maxServed = 50_000;
 
@@ -12,7 +13,9 @@ export function keepServed(nodes: Nodes, served: Served): void {
   if (nodes.all.every(({ hasLied }) => hasLied)) addUnverified(nodes, [served]);
 }
 
-/** Drops unverified responses whose blocks are requested again: whoever requests them has not stored the earlier ones. */
+/**
+ * Drops unverified responses whose blocks are requested again: whoever requests them has not stored the earlier ones.
+ */
 export function dropUnverified(nodes: Nodes, isDropped: (one: Served) => boolean): void {
   const dropped = [...nodes.unverified].filter(isDropped);
   for (const one of dropped) nodes.unverified.delete(one);

@@ -14,8 +14,8 @@ type AdaptedColumn = {
 };
 
 /**
- * A text column in byte order, whatever the database's locale, as in graph-node ("C" collation). NUL characters, which Postgres cannot
- * hold, are removed on write, as in graph-node's store.
+ * A text column in byte order, whatever the database's locale, as in graph-node ("C" collation). NUL characters, which
+ * Postgres cannot hold, are removed on write, as in graph-node's store.
  */
 export function text(t: PgColumnsBuilders) {
   return adapted(t.text(), (column) => {
@@ -31,7 +31,10 @@ export function hex(t: PgColumnsBuilders) {
   });
 }
 
-/** A column for `0x…` hashes that are only shown: bytes in Postgres, which take half the space. SQL reads them through `hexOf` (sql.ts). */
+/**
+ * A column for `0x…` hashes that are only shown: bytes in Postgres, which take half the space. SQL reads them through
+ * `hexOf` (sql.ts).
+ */
 export function bytes(t: PgColumnsBuilders) {
   return adapted(t.hex(), (column) => {
     column.getSQLType = () => "bytea";
@@ -40,7 +43,10 @@ export function bytes(t: PgColumnsBuilders) {
   });
 }
 
-/** A list column whose lists are replaced, never changed in place: Ponder may then copy rows as plain values, in a tenth of the time. */
+/**
+ * A list column whose lists are replaced, never changed in place: Ponder may then copy rows as plain values, in a tenth
+ * of the time.
+ */
 export function list<B extends PgColumnBuilderBase>(builder: B): B {
   return adapted(builder, (column) => {
     column.dataType = "string";
@@ -61,7 +67,8 @@ export const keyed = <
     pk: primaryKey({ columns: key.map((column) => table[column]) as never }) as PrimaryKeyBuilder<never>,
   }));
 
-// Drizzle has no collation option. The type name is the only place to specify one for the primary key, every index and every comparison.
+// Drizzle has no collation option. The type name is the only place to specify one for the primary key, every index and
+// every comparison.
 function inByteOrder(): string {
   return 'text COLLATE "C"';
 }

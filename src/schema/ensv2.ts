@@ -3,11 +3,14 @@ import { bytes, hex, keyed, list, text } from "./columns.ts";
 import { indexed, prefixOf } from "./indexes.ts";
 import { nameIndexes } from "./subgraph.ts";
 
-// ENSv2: registries in registries. Every emitting contract has rows, whether the tree holds it or not: names are read by walking from the
-// root, so rows of strangers are under no name. Labels and names are bytes in hex, since any bytes occur. Ids of an entry share their first
-// 28 bytes; the last four are versions.
+// ENSv2: registries in registries. Every emitting contract has rows, whether the tree holds it or not: names are read
+// by walking from the root, so rows of strangers are under no name. Labels and names are bytes in hex, since any bytes
+// occur. Ids of an entry share their first 28 bytes; the last four are versions.
 
-/** One row per label, as the registry stores it for the latest registration or reservation; in force before `expiry` (Unix seconds). */
+/**
+ * One row per label, as the registry stores it for the latest registration or reservation; in force before `expiry`
+ * (Unix seconds).
+ */
 export const v2Entry = indexed(
   keyed("v2_entries", ["chainId", "registry", "storageId"], (t) => ({
     chainId: t.integer().notNull(),
@@ -104,7 +107,10 @@ export const v2NamingJob = keyed("v2_naming_jobs", ["chainId", "position"], (t) 
   node: hex(t),
 }));
 
-/** The queue of naming jobs of a chain: the first position, the next free one, and the rows that naming has cost in a block. */
+/**
+ * The queue of naming jobs of a chain: the first position, the next free one, and the rows that naming has cost in a
+ * block.
+ */
 export const v2NamingQueue = onchainTable("v2_naming_queue", (t) => ({
   chainId: t.integer().primaryKey(),
   first: t.integer().notNull(),
@@ -113,7 +119,10 @@ export const v2NamingQueue = onchainTable("v2_naming_queue", (t) => ({
   spent: t.integer().notNull(),
 }));
 
-/** Names by node, for /subgraph: a row per entry and path, of registries of known code. The entries above tell whether a name exists. */
+/**
+ * Names by node, for /subgraph: a row per entry and path, of registries of known code. The entries above tell whether a
+ * name exists.
+ */
 export const v2Domain = indexed(
   keyed("v2_domains", ["id", "chainId", "registry", "path"], (t) => ({
     chainId: t.integer().notNull(),
@@ -153,8 +162,8 @@ export const v2Domain = indexed(
 );
 
 /**
- * Fuses that the name wrapper keeps of an unwrapped name with PARENT_CANNOT_CONTROL burned: a registry of the parent's migrated name still
- * leaves the name to the first generation.
+ * Fuses that the name wrapper keeps of an unwrapped name with PARENT_CANNOT_CONTROL burned: a registry of the parent's
+ * migrated name still leaves the name to the first generation.
  */
 export const v2KeptFuses = onchainTable("v2_kept_fuses", (t) => ({
   node: hex(t).primaryKey(),
@@ -164,7 +173,10 @@ export const v2KeptFuses = onchainTable("v2_kept_fuses", (t) => ({
   expiryDate: t.bigint().notNull(),
 }));
 
-/** Roles of an account on a resource of a contract, as a bitmap in hex; zero if revoked. Resource 0 is the whole contract. */
+/**
+ * Roles of an account on a resource of a contract, as a bitmap in hex; zero if revoked. Resource 0 is the whole
+ * contract.
+ */
 export const v2Role = indexed(
   keyed("v2_roles", ["chainId", "address", "resource", "account"], (t) => ({
     chainId: t.integer().notNull(),
@@ -274,8 +286,8 @@ export const v2Alias = keyed("v2_aliases", ["chainId", "resolver", "nameHash"], 
 }));
 
 /**
- * One row per event of an entry of a registry of known code, in a batch one per token, and per change of roles on a whole registry or on a
- * resolver of known code. Id: chain, block, log, index in a batch.
+ * One row per event of an entry of a registry of known code, in a batch one per token, and per change of roles on a
+ * whole registry or on a resolver of known code. Id: chain, block, log, index in a batch.
  */
 export const v2Event = indexed(
   onchainTable("v2_events", (t) => ({
@@ -288,8 +300,8 @@ export const v2Event = indexed(
     /** What those roles are on; zero for the whole contract. Null for events of entries. */
     resource: hex(t),
     /**
-     * Name of the event; `Migration` for LabelRegistered of a migrated name, `RootPermissionChanged` and `ResolverPermissionChanged` for
-     * EACRolesChanged of whole registries and of resolvers.
+     * Name of the event; `Migration` for LabelRegistered of a migrated name, `RootPermissionChanged` and
+     * `ResolverPermissionChanged` for EACRolesChanged of whole registries and of resolvers.
      */
     type: text(t).notNull(),
     blockNumber: t.integer().notNull(),

@@ -5,21 +5,30 @@ import { prefixOfText, shortIdOf } from "./sql.ts";
 
 type Column = { name: string };
 
-/** A sort key of an index: a column, its first characters if values may be longer than an index entry, its length, or a short id. */
+/**
+ * A sort key of an index: a column, its first characters if values may be longer than an index entry, its length, or a
+ * short id.
+ */
 type Key = Column | { prefixOf: Column } | { lengthOf: Column } | { shortOf: Column };
 
-/** Keys of an index; of a partial one with its condition in SQL; of a hash index, which finds equal values in less space. */
+/**
+ * Keys of an index; of a partial one with its condition in SQL; of a hash index, which finds equal values in less
+ * space.
+ */
 type Keys = readonly Key[] | { on: readonly Key[]; where: string } | { hashOf: Column };
 
 /**
- * What indexes alone do not tell. `crowded`: a column in which queries ask for the few values that most rows have, such as the subnames of
- * eth. `isSearched`: names are found by any part of them.
+ * What indexes alone do not tell. `crowded`: a column in which queries ask for the few values that most rows have, such
+ * as the subnames of eth. `isSearched`: names are found by any part of them.
  */
 type Traits = { crowded?: Column; isSearched?: boolean };
 
 const definitions = new Map<Table, { indexes: Record<string, Keys>; traits: Traits }>();
 
-/** Registers the indexes of a table. Ponder would rebuild its own after each crash; these are built once (src/operations/indexes.ts). */
+/**
+ * Registers the indexes of a table. Ponder would rebuild its own after each crash; these are built once
+ * (src/operations/indexes.ts).
+ */
 export function indexed<T extends Table>(
   table: T,
   define: (table: T) => Record<string, Keys>,
@@ -54,7 +63,10 @@ export function tableIndexes(): TableIndex[] {
   });
 }
 
-/** The names of the tables whose names are searched, and the crowded columns by table, of all tables whose modules are loaded. */
+/**
+ * The names of the tables whose names are searched, and the crowded columns by table, of all tables whose modules are
+ * loaded.
+ */
 export function tableTraits(): { searched: string[]; crowded: ReadonlyMap<string, string> } {
   const all = [...definitions].map(([table, { traits }]) => ({ ...traits, table: getTableName(table) }));
   return {

@@ -3,8 +3,8 @@ import { bytes, hex, keyed, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf } from "./indexes.ts";
 
 // Tables for resolving names from the index. An unset record has no row, or null in its column. Values are interpreted
-// (src/ens/record-values.ts), except two that hide a default (ENSIP-19) and are interpreted on read: address records of twenty zero bytes,
-// and reverse names that are not normalized.
+// (src/ens/record-values.ts), except two that hide a default (ENSIP-19) and are interpreted on read: address records of
+// twenty zero bytes, and reverse names that are not normalized.
 
 /** Name that an account claimed on a reverse registrar; a cleared name has no row. */
 export const reverseNameRecord = indexed(
@@ -33,7 +33,10 @@ export const reverseNameEvent = indexed(
   (table) => ({ byAddress: [table.address, table.timestamp], byTime: [table.timestamp] }),
 );
 
-/** A registry's resolver of a node; no row if it is zero. Both registries of the root chain have the new one's `address`. */
+/**
+ * A registry's resolver of a node; no row if it is zero. Both registries of the root chain have the new one's
+ * `address`.
+ */
 export const domainResolverRelation = indexed(
   keyed("domain_resolver_relations", ["chainId", "address", "domainId"], (t) => ({
     chainId: t.integer().notNull(),
@@ -53,7 +56,10 @@ export const resolverContract = onchainTable("resolvers", (t) => ({
   address: hex(t).notNull(),
 }));
 
-/** The records that a resolver holds once for a node, and which others it holds. Id: the resolver's account id, `/`, node. */
+/**
+ * The records that a resolver holds once for a node, and which others it holds. Id: the resolver's account id, `/`,
+ * node.
+ */
 export const resolverRecord = indexed(
   onchainTable("resolver_records", (t) => ({
     id: text(t).primaryKey(),
@@ -110,7 +116,10 @@ export const resolverTextRecord = indexed(
 /** A node that the root chain's new registry has named: the old one no longer counts for it. */
 export const migratedNode = onchainTable("migrated_nodes", (t) => ({ node: hex(t).primaryKey() }));
 
-/** Allowance of reads that anybody can cause, stored in chain time so that every index of the same blocks grants the same reads. */
+/**
+ * Allowance of reads that anybody can cause, stored in chain time so that every index of the same blocks grants the
+ * same reads.
+ */
 export const readAllowance = keyed("read_allowances", ["chainId", "kind"], (t) => ({
   chainId: t.integer().notNull(),
   kind: text(t).notNull(),

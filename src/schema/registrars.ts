@@ -2,8 +2,8 @@ import { onchainTable } from "ponder";
 import { bytes, hex, list, text } from "./columns.ts";
 import { indexed } from "./indexes.ts";
 
-// Registrations and renewals as users see them. Ids are Ponder's checkpoints: 75 digits, in order of time and then of processing. Times are
-// Unix seconds.
+// Registrations and renewals as users see them. Ids are Ponder's checkpoints: 75 digits, in order of time and then of
+// processing. Times are Unix seconds.
 
 /** One row per base registrar, from its first registration on. Id: the contract's account id (CAIP-10). */
 export const subregistry = onchainTable("subregistries", (t) => ({
@@ -12,7 +12,9 @@ export const subregistry = onchainTable("subregistries", (t) => ({
   node: hex(t).notNull(),
 }));
 
-/** One row per name that a base registrar ever registered: its newest lifecycle, which a new registration overwrites. */
+/**
+ * One row per name that a base registrar ever registered: its newest lifecycle, which a new registration overwrites.
+ */
 export const registrationLifecycle = indexed(
   onchainTable("registration_lifecycles", (t) => ({
     node: hex(t).primaryKey(),
@@ -26,7 +28,10 @@ export const registrationLifecycle = indexed(
   (table) => ({ bySubregistry: [table.subregistryId] }),
 );
 
-/** One row per registration or renewal, from the base registrar's event and its transaction; in ENSv2 from the .eth registrar's event. */
+/**
+ * One row per registration or renewal, from the base registrar's event and its transaction; in ENSv2 from the .eth
+ * registrar's event.
+ */
 export const registrarAction = indexed(
   onchainTable("registrar_actions", (t) => ({
     id: text(t).primaryKey(),

@@ -19,5 +19,8 @@ export const lacksLabel = {
   registration: "(label_name IS NULL OR label_name LIKE '[%')",
 };
 
-/** SQL of the key under which an ENSv2 registry keeps an entry, of its labelhash or one of its resource ids: without the last 32 bits. */
+/**
+ * SQL of the key under which an ENSv2 registry keeps an entry, of its labelhash or one of its resource ids: without the
+ * last 32 bits.
+ */
 export const storageIdSql = (id: string) => `left(${id}, 58) || '00000000'`;

@@ -3,11 +3,12 @@ import { bytes, hex, list, text } from "./columns.ts";
 import { indexed, lengthOf, prefixOf, present, shortOf } from "./indexes.ts";
 import { lacksLabel } from "./sql.ts";
 
-// Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys). `changeBlock` is the block of
-// the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the sorts and filters that clients of the subgraph use.
-// They end with a short id, which breaks most ties, where many rows are equal: hundreds of thousands of names expired in one second of 2020.
-// Of other columns few are, and Postgres sorts these. Names and labels may be longer than an index entry can be (spam of 120 kB is on chain),
-// so their indexes hold the first 256 characters. By either src/api/subgraph/compile/statement.ts compares and sorts first.
+// Tables of the subgraph entities. Relations hold ids and may dangle, as in the original (no foreign keys).
+// `changeBlock` is the block of the row's last write: the subgraph filter `_change_block` reads it. Indexes serve the
+// sorts and filters that clients of the subgraph use. They end with a short id, which breaks most ties, where many rows
+// are equal: hundreds of thousands of names expired in one second of 2020. Of other columns few are, and Postgres sorts
+// these. Names and labels may be longer than an index entry can be (spam of 120 kB is on chain), so their indexes hold
+// the first 256 characters. By either src/api/subgraph/compile/statement.ts compares and sorts first.
 
 type NameColumn =
   | ("id" | "name" | "labelName" | "labelhash" | "createdAt" | "expiryDate")
@@ -32,7 +33,10 @@ export const nameIndexes = (table: Record<NameColumn, { name: string }>) => ({
   byChangeBlock: [table.changeBlock],
 });
 
-/** One row per node that a registry ever named, and the root; rows never disappear. Id: namehash. Timestamps in Unix seconds. */
+/**
+ * One row per node that a registry ever named, and the root; rows never disappear. Id: namehash. Timestamps in Unix
+ * seconds.
+ */
 export const domain = indexed(
   onchainTable("domain", (t) => ({
     id: hex(t).primaryKey(),
@@ -40,7 +44,10 @@ export const domain = indexed(
     name: text(t),
     labelName: text(t),
     labelhash: hex(t),
-    /** The name as it was looked up, if the name wrapper's replaced it and labels above are unknown (src/indexing/healing.ts). */
+    /**
+     * The name as it was looked up, if the name wrapper's replaced it and labels above are unknown
+     * (src/indexing/healing.ts).
+     */
     unrevealedName: text(t),
     parentId: hex(t),
     /** Kept as the subgraph does, not counted: it can fall below the true number, even below zero. */
@@ -60,7 +67,10 @@ export const domain = indexed(
     registrantId: hex(t),
     /** Owner of the name wrapper's token. */
     wrappedOwnerId: hex(t),
-    /** Expiry of the registration and any grace period; or of the name wrapper, if later and PARENT_CANNOT_CONTROL is burned. */
+    /**
+     * Expiry of the registration and any grace period; or of the name wrapper, if later and PARENT_CANNOT_CONTROL is
+     * burned.
+     */
     expiryDate: t.bigint(),
     changeBlock: t.integer().notNull(),
   })),
@@ -133,7 +143,10 @@ export const wrappedDomain = indexed(
   }),
 );
 
-/** One row per (resolver contract, node) seen in an event. Id: address, `-`, node; chain id in front outside subgraph mode. */
+/**
+ * One row per (resolver contract, node) seen in an event. Id: address, `-`, node; chain id in front outside subgraph
+ * mode.
+ */
 export const resolver = indexed(
   onchainTable("resolver", (t) => ({
     id: text(t).primaryKey(),
@@ -156,9 +169,9 @@ export const resolver = indexed(
   }),
 );
 
-// Event rows are written once. Events of one GraphQL interface share a table, so that an interface list is one index scan; `type` is the
-// entity's name, and columns that it does not use are null. Id: block number, `-`, log index; outside subgraph mode the chain id comes
-// first; for wrapper transfers `-<index>` comes last.
+// Event rows are written once. Events of one GraphQL interface share a table, so that an interface list is one index
+// scan; `type` is the entity's name, and columns that it does not use are null. Id: block number, `-`, log index;
+// outside subgraph mode the chain id comes first; for wrapper transfers `-<index>` comes last.
 
 const eventColumns = (t: PgColumnsBuilders) => ({
   id: text(t).primaryKey(),

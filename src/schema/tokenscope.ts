@@ -2,7 +2,9 @@ import { onchainTable } from "ponder";
 import { bytes, hex, text } from "./columns.ts";
 import { indexed } from "./indexes.ts";
 
-/** One row per token that ever stood for a name, from its first transfer on; burned tokens stay. Id: asset id (CAIP-19). */
+/**
+ * One row per token that ever stood for a name, from its first transfer on; burned tokens stay. Id: asset id (CAIP-19).
+ */
 export const nameToken = indexed(
   onchainTable("name_tokens", (t) => ({
     id: text(t).primaryKey(),

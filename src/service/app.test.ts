@@ -318,7 +318,8 @@ test("a handler gets the body that was read before, and a signal that aborts for
   const { app } = api({ subgraph });
   let closed: Promise<unknown> | undefined;
   const respond = (request: Request, env: HttpBindings) => {
-    // As the guard of Ponder's server does, with a byte order mark, which Request.text() leaves out (Encoding Standard, UTF-8 decode).
+    // As the guard of Ponder's server does, with a byte order mark, which Request.text() leaves out (Encoding Standard,
+    // UTF-8 decode).
     Object.assign(env.incoming, { rawBody: Buffer.from("\ufeffgrüße") });
     closed = once(env.outgoing, "close");
     return app.fetch(request, env);

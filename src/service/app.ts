@@ -22,7 +22,10 @@ import { forClient } from "../http/turn.ts";
 import type { Log } from "../log/json-log.ts";
 import { type ApiContext, endpoints } from "./endpoints.ts";
 
-/** Headers of every response: the version, which of our headers browsers expose to pages, and that caches keep nothing that does not say so. */
+/**
+ * Headers of every response: the version, which of our headers browsers expose to pages, and that caches keep nothing
+ * that does not say so.
+ */
 export function commonHeaders(version: string) {
   return {
     "cache-control": "no-store",
@@ -110,7 +113,8 @@ const askOf =
     return { status: response.status, body: await response.json() };
   };
 
-// ponder: its adapter builds a whole Request once a handler asks for the body or the signal. That takes longer than a small statement.
+// ponder: its adapter builds a whole Request once a handler asks for the body or the signal. That takes longer than a
+// small statement.
 function avoidRequestClone(c: Context): void {
   const { incoming, outgoing } = (c.env ?? {}) as {
     incoming?: { rawBody?: Buffer };
@@ -152,7 +156,10 @@ type AppSources = {
   log: Log;
 };
 
-/** Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD and preflights. */
+/**
+ * Creates the HTTP interface: REST endpoints, documents, subgraph, pages, errors, headers. Ponder's server answers HEAD
+ * and preflights.
+ */
 export function createApi(sources: AppSources): Hono {
   const { context, subgraph, pages, metadata, trustedProxies, keys, log } = sources;
   const version = context.versions.nsIndexer;

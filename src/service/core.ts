@@ -21,7 +21,8 @@ import { openReadServers } from "../status/read-servers.ts";
 import { statusChains } from "../status/snapshot.ts";
 import { readVersions } from "../status/versions.ts";
 
-// What every job and endpoint of a process uses: the configuration, Ponder, the log, the database, blocks of the chains.
+// What every job and endpoint of a process uses: the configuration, Ponder, the log, the database, blocks of the
+// chains.
 
 /** The parts of a process that need nothing of each other's state. */
 export type Core = ReturnType<typeof openCore>;

@@ -5,7 +5,10 @@ import { shared } from "../ponder/shared.ts";
 import { hasWaitingBlocks } from "../status/status.ts";
 import type { Service } from "./service.ts";
 
-/** Starts healing, if rows lack labels that the configured version of the label set has. Adds the names that handlers heal to `healed`. */
+/**
+ * Starts healing, if rows lack labels that the configured version of the label set has. Adds the names that handlers
+ * heal to `healed`.
+ */
 export async function startHealing({ config, ponder, log, status, isBackfilling, running }: Service) {
   const { write: run, schema } = ponder;
   const { labels, feed } = await readStatuses(run, schema);

@@ -6,7 +6,8 @@ import { openServing } from "./serve.ts";
 import type { Service } from "./service.ts";
 import { openWatchedStatus } from "./watched-status.ts";
 
-// The process: what it prepares, follows, serves and does beside indexing. Ponder loads it, and mounts the app that it exports.
+// The process: what it prepares, follows, serves and does beside indexing. Ponder loads it, and mounts the app that it
+// exports.
 
 const core = openCore();
 if (core.ponder.isIndexer) await prepareIndex(core);

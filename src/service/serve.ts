@@ -35,7 +35,8 @@ import { openReadings, type Readings } from "./readings.ts";
 import type { Service } from "./service.ts";
 import { openSubgraph } from "./subgraph.ts";
 
-// What is served: the interface of an index, by its settings. Those of a reader's index change when its schema shows another one.
+// What is served: the interface of an index, by its settings. Those of a reader's index change when its schema shows
+// another one.
 
 /** Opens the interface of the process. `app` answers by the index that is served then. */
 export async function openServing(service: Service) {

@@ -31,7 +31,10 @@ export async function readGoLive(
 
 const everyMs = 15_000;
 
-/** Watches for the go-live of ENSv2, logs it, and counts it in a metric. Without `read`, where ENSv2 is not indexed, the metric is 0. `current`: null before the go-live, undefined while unknown. */
+/**
+ * Watches for the go-live of ENSv2, logs it, and counts it in a metric. Without `read`, where ENSv2 is not indexed, the
+ * metric is 0. `current`: null before the go-live, undefined while unknown.
+ */
 export function watchGoLive(
   read: ((signal: AbortSignal) => Promise<GoLive | undefined>) | undefined,
   { log, registry }: { log: Log; registry: Registry | undefined },

@@ -57,7 +57,10 @@ function openProbe(like: Pool, connectionString: string) {
     }
     looking = undefined;
   };
-  /** What was found last, after a new look or `ms`. Undefined if the server does not respond, or has no report of an indexing process. */
+  /**
+   * What was found last, after a new look or `ms`. Undefined if the server does not respond, or has no report of an
+   * indexing process.
+   */
   return async (ms: number): Promise<FoundServer | undefined> => {
     looking ??= look();
     await Promise.race([looking, pause(ms, undefined, { ref: false })]);
@@ -66,8 +69,9 @@ function openProbe(like: Pool, connectionString: string) {
 }
 
 /**
- * A pool over several servers of one database that reads from one of them at a time. `read` looks at all of them, chooses the server, and
- * returns the report that it has, so that no response claims what its server lacks. `like`: a pool to one of them.
+ * A pool over several servers of one database that reads from one of them at a time. `read` looks at all of them,
+ * chooses the server, and returns the report that it has, so that no response claims what its server lacks. `like`: a
+ * pool to one of them.
  */
 export function openReadServers(like: Pool, { urls, lagSeconds, onFailure, log }: ReadServerOptions) {
   const servers = urls.map((url) => ({ url, place: parseHost(url), look: openProbe(like, url) }));

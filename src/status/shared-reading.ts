@@ -5,7 +5,10 @@ import { type Log, seeOperations } from "../log/json-log.ts";
 const timeoutMs = 500;
 const readingMs = 5_000;
 
-/** Reads on demand, at most once in `everyMs`, and shares the value. A slow or failed reading leaves the old one; `isAway`: it failed. */
+/**
+ * Reads on demand, at most once in `everyMs`, and shares the value. A slow or failed reading leaves the old one;
+ * `isAway`: it failed.
+ */
 export function shareReading<T>(
   what: string,
   read: (signal: AbortSignal) => Promise<T>,

@@ -12,7 +12,8 @@ const at = (number: number) => ({ timestamp: 1_000_000 + number * 10, number });
 
 type Given = { at?: number; target?: number; known?: number; sync?: ChainFacts["sync"] };
 
-// The state of a chain from block 100 on, its last indexed block and its target or head. `second`: of the newest block of another chain.
+// The state of a chain from block 100 on, its last indexed block and its target or head. `second`: of the newest block
+// of another chain.
 function stateOf({ at: indexed, target, known, sync = "backfill" }: Given, second?: number, end?: number) {
   const blockOf = (number: number | undefined) => (number === undefined ? undefined : at(number));
   const facts: ChainFacts = {

@@ -27,7 +27,8 @@ export type ChainFacts = {
   sync: "backfill" | "live" | "complete";
 };
 
-// Progress in the common time order of all chains' events (Unix seconds): all before one second, and some event or all through another.
+// Progress in the common time order of all chains' events (Unix seconds): all before one second, and some event or all
+// through another.
 type Processed = { before: number; through: number };
 
 // A chain is at least at its start once the others have reached that, and at its end once they have passed that.
@@ -79,8 +80,8 @@ export function backfilledBlocks(chains: Readonly<Record<string, ChainSnapshot>>
 }
 
 /**
- * The snapshot of all chains, dated `now` or by a newer block; undefined if the facts fit no status (some completed, the rest queued). All
- * times are Unix seconds.
+ * The snapshot of all chains, dated `now` or by a newer block; undefined if the facts fit no status (some completed,
+ * the rest queued). All times are Unix seconds.
  */
 export function buildSnapshot(
   facts: readonly ChainFacts[],
@@ -122,8 +123,8 @@ function omnichainStatusOf(chains: readonly ChainSnapshot[]) {
 }
 
 /**
- * Time up to which every chain is processed. Events of all chains are processed in one order of time, so the newest indexed block of any
- * chain counts for all. Before the first, it is one second before the earliest start.
+ * Time up to which every chain is processed. Events of all chains are processed in one order of time, so the newest
+ * indexed block of any chain counts for all. Before the first, it is one second before the earliest start.
  */
 export function omnichainCursor(chains: readonly ChainSnapshot[]): number {
   const indexed = chains.flatMap((chain) => findIndexedBlock(chain)?.timestamp ?? []);
@@ -132,8 +133,8 @@ export function omnichainCursor(chains: readonly ChainSnapshot[]): number {
 }
 
 /**
- * Projects a snapshot to `now`, or to its own time if that is later. The distance assumes no progress since the snapshot, and a new block
- * on every chain at `projectedAt`. Times and distance are in (Unix) seconds.
+ * Projects a snapshot to `now`, or to its own time if that is later. The distance assumes no progress since the
+ * snapshot, and a new block on every chain at `projectedAt`. Times and distance are in (Unix) seconds.
  */
 export function project(
   { snapshotTime, slowestChainIndexingCursor }: Omit<Snapshot, "omnichainSnapshot" | "strategy">,
@@ -144,8 +145,9 @@ export function project(
 }
 
 /**
- * The time (Unix seconds) up to which every chain is indexed, and the chain that has come least far, if one pauses: its last indexed block
- * is more than `pauseSeconds` before the cursor. The others have no events up to the cursor that are not indexed.
+ * The time (Unix seconds) up to which every chain is indexed, and the chain that has come least far, if one pauses: its
+ * last indexed block is more than `pauseSeconds` before the cursor. The others have no events up to the cursor that are
+ * not indexed.
  */
 export function findSlowest(
   { omnichainSnapshot: { chains, omnichainIndexingCursor } }: Snapshot,
@@ -174,8 +176,8 @@ export const computeDistances = ({ omnichainSnapshot: { chains } }: Snapshot, no
 export type StatusChain = { chainId: number; startBlock: number; endBlock?: number | undefined };
 
 /**
- * The range of each chain: from the lowest start of its contracts to the highest end, if all of them have one. Contracts have a range by
- * chain name. Chains without contracts are left out.
+ * The range of each chain: from the lowest start of its contracts to the highest end, if all of them have one.
+ * Contracts have a range by chain name. Chains without contracts are left out.
  */
 export function statusChains(
   chains: readonly { id: number; name: string }[],
@@ -239,13 +241,17 @@ export function chainFacts(
   };
 }
 
-/** The second (Unix time) before which the backfill has processed all chains, also those without events; 0 until it is over. */
+/**
+ * The second (Unix time) before which the backfill has processed all chains, also those without events; 0 until it is
+ * over.
+ */
 export function backfilledBefore(facts: readonly ChainFacts[], metrics: readonly SyncMetrics[]): number {
   if (facts.every(({ sync }) => sync === "backfill")) return 0;
   // ponder: every chain has the same figure, from the earliest start of all to the end of the backfill.
   const seconds = Math.max(...metrics.map(({ historicalTotalSeconds }) => historicalTotalSeconds ?? 0));
   const time = Math.min(...facts.map(({ startBlock }) => startBlock.timestamp)) + seconds;
-  // That end is the last end of all chains, whose second is over then, or the earliest finalized block, whose second may have more events.
+  // That end is the last end of all chains, whose second is over then, or the earliest finalized block, whose second
+  // may have more events.
   const ends = facts.map(({ sync, endBlock }) => (sync === "complete" && endBlock?.timestamp) || Infinity);
   return time === Math.max(...ends) ? time + 1 : time;
 }

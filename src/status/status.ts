@@ -39,7 +39,10 @@ import {
 const headBlocksOf = (rows: readonly CheckpointRow[]): HeadBlocks =>
   Object.fromEntries(rows.flatMap((row) => [[row.chainId, indexedHead(row)]]).filter(([, head]) => head));
 
-/** A snapshot, the heads that it was read with (`joinHeads`), when the indexing process reported it (Unix seconds), and how many seconds ago. */
+/**
+ * A snapshot, the heads that it was read with (`joinHeads`), when the indexing process reported it (Unix seconds), and
+ * how many seconds ago.
+ */
 export type Reading = {
   snapshot: Snapshot;
   heads: string;
@@ -56,7 +59,10 @@ type IndexerFacts = {
   clock?: () => number;
 };
 
-/** Creates the status reader of the indexing process. It returns undefined while facts are unknown or fit no status. `clock`: milliseconds. */
+/**
+ * Creates the status reader of the indexing process. It returns undefined while facts are unknown or fit no status.
+ * `clock`: milliseconds.
+ */
 export function createIndexerStatus(facts: IndexerFacts): () => Promise<Reading | undefined> {
   const { chains, readCheckpoints, readMetrics, findBlock, clock = Date.now } = facts;
   return async () => {
@@ -81,7 +87,8 @@ export type StatusSource = ReturnType<typeof createStatusSource>;
 // The indexing process reports each second; some seconds late if it is busy or the database is slow.
 const staleAfterMs = 30_000;
 
-// For how long a request waits for blocks that the index lacks, how often they are looked for, and how many may be missing.
+// For how long a request waits for blocks that the index lacks, how often they are looked for, and how many may be
+// missing.
 const reachMs = 2_000;
 const reachPauseMs = 200;
 const maxMissing = 32;
@@ -107,9 +114,9 @@ type SourceOptions = {
 };
 
 /**
- * Creates a source that holds the newest snapshot and knows when it is stale. A `fault` makes it stale at once, and keeps it from being
- * saved, so that it becomes stale for readers. `log` gets each reason why a reading or saving fails once, until a reading succeeds. `clock`
- * returns milliseconds from any start.
+ * Creates a source that holds the newest snapshot and knows when it is stale. A `fault` makes it stale at once, and
+ * keeps it from being saved, so that it becomes stale for readers. `log` gets each reason why a reading or saving fails
+ * once, until a reading succeeds. `clock` returns milliseconds from any start.
  */
 export function createStatusSource({
   read,
@@ -159,7 +166,10 @@ export function createStatusSource({
   };
 
   let reading: Promise<void> | undefined;
-  /** Reads the status, once for all who ask meanwhile. Never rejects: a reading that fails leaves the snapshot as it was. */
+  /**
+   * Reads the status, once for all who ask meanwhile. Never rejects: a reading that fails leaves the snapshot as it
+   * was.
+   */
   const refresh = () => {
     reading ??= readOnce().finally(() => {
       reading = undefined;
@@ -177,7 +187,9 @@ export function createStatusSource({
       if (latest?.heads !== heads) await refresh();
       return current() ?? known;
     },
-    /** The status once it has these blocks, else the newest one after two seconds or, if a block is far ahead, at once. */
+    /**
+     * The status once it has these blocks, else the newest one after two seconds or, if a block is far ahead, at once.
+     */
     reach: (blocks: readonly WantedBlock[], signal: AbortSignal): Promise<CurrentStatus | undefined> =>
       reach(blocks, signal, { current, refresh, clock }),
     /** Refreshes at once and then `intervalMs` after each reading, until `stop`. */
@@ -236,8 +248,8 @@ const refreshMs = 1_000;
 const statementMs = 30_000;
 
 /**
- * Follows the indexing status of this process, or under `ponder serve` the snapshots that the indexing process saves each second. Stops
- * with the process. `registry` gets its metrics.
+ * Follows the indexing status of this process, or under `ponder serve` the snapshots that the indexing process saves
+ * each second. Stops with the process. `registry` gets its metrics.
  */
 export function openStatus({
   process: { isIndexer, write, schema, readMetrics, onStop },

@@ -20,7 +20,10 @@ export function readVersions() {
 
 const versionIn = (path = ""): string => JSON.parse(readFileSync(path, "utf8")).version;
 
-/** Versions of the label source: of its software and of its database's schema; once known, of its label set, and how many labels it has. */
+/**
+ * Versions of the label source: of its software and of its database's schema; once known, of its label set, and how
+ * many labels it has.
+ */
 export type LabelsVersion = {
   version: string;
   schemaVersion: number;
@@ -28,7 +31,10 @@ export type LabelsVersion = {
   recordsCount?: number;
 };
 
-/** Reads the label source's versions, which may change at any time. Before its first response: "unknown" and `schemaVersion`. */
+/**
+ * Reads the label source's versions, which may change at any time. Before its first response: "unknown" and
+ * `schemaVersion`.
+ */
 export function createLabelsVersion(
   describe: () => Promise<LabelsVersion>,
   schemaVersion: number,

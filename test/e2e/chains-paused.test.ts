@@ -6,7 +6,8 @@ import { datasourcesFile } from "../support/recordings.ts";
 import { storedRows } from "../support/stored-rows.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// Three chains go on from their recordings, and Base pauses for an hour of their time. Each test goes on where the one before it ended.
+// Three chains go on from their recordings, and Base pauses for an hour of their time. Each test goes on where the one
+// before it ended.
 
 const environment = {
   SUBGRAPH_COMPAT: "false",
@@ -29,7 +30,10 @@ afterAll(async () => {
   await world?.close();
 });
 
-/** Mines a block some seconds after the beginning; with a name, if one is given, whose records name the same owner on every chain. */
+/**
+ * Mines a block some seconds after the beginning; with a name, if one is given, whose records name the same owner on
+ * every chain.
+ */
 function mine(chain: ChainName, second: number, label?: string) {
   const records = { addresses: { 60: owner }, texts: { url: `https://${label}.example` } };
   const sale = { label: label ?? "", owner, expires: 2_000_000_000n, records };

@@ -18,8 +18,8 @@ import {
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// The three recordings as live chains with all plugins: the root chain from 2017 on, Base and Linea from December 2023 on. What is backfilled
-// comes from a recorded archive, so that all that is compared here holds for it too.
+// The three recordings as live chains with all plugins: the root chain from 2017 on, Base and Linea from December 2023
+// on. What is backfilled comes from a recorded archive, so that all that is compared here holds for it too.
 
 type Token = [
   namespace: string,
@@ -125,7 +125,8 @@ test("live chains: one slow, one that stops, one whose node is restarted, and a 
   expect(atStart?.status ?? 503).toBe(503);
   const following = await world.waitForStatus("live indexing", isFollowing);
   expect((await fetch(`${world.url}/api/registrar-actions?limit=1`)).status).toBe(200);
-  // ponder: follows the last 30 blocks of a chain that it does not know, and asks for their logs by their hashes. The archive has all others.
+  // ponder: follows the last 30 blocks of a chain that it does not know, and asks for their logs by their hashes. The
+  // archive has all others.
   for (const [index, name] of chainNames.entries()) {
     const requests = (method: string) =>
       (nodes[name].counts()[method] ?? 0) - (forArchive[index]?.[method] ?? 0);
@@ -229,7 +230,10 @@ function decidedTokens(tokens: Token[]): Token[] {
     .sort();
 }
 
-/** Of a name's tokens at most one is owned on the chain, in the wrapper only beside the one that the wrapper holds; what is burned says so. */
+/**
+ * Of a name's tokens at most one is owned on the chain, in the wrapper only beside the one that the wrapper holds; what
+ * is burned says so.
+ */
 function expectGuarantees(tokens: Token[]) {
   const count = (wanted: string) => tokens.filter(([, , , , type]) => type === wanted).length;
   expect(tokens.every(([, , , , type, , status]) => (type === "burned") === (status === "burned"))).toBe(

@@ -141,7 +141,10 @@ const live = {
   ),
 };
 
-/** What the screen of the whole demo shows, of the names that it adds; the tests beside each endpoint compare what it says of others. */
+/**
+ * What the screen of the whole demo shows, of the names that it adds; the tests beside each endpoint compare what it
+ * says of others.
+ */
 const shownOfAll = {
   ...common(Object.values(chainIds)),
   ...live,
@@ -380,7 +383,8 @@ test.each([
   expect(await response.text()).toContain(text);
 });
 
-// The picture of the demo; who refers; fuses and dates of the name wrapper; the 21 days of ENS's premium; texts of ENSIP-25 and ENSIP-26.
+// The picture of the demo; who refers; fuses and dates of the name wrapper; the 21 days of ENS's premium; texts of
+// ENSIP-25 and ENSIP-26.
 test.each([
   ["Avatar", "/ens-test-env/avatar/demo.eth", "<circle"],
   [

@@ -29,8 +29,8 @@ import { createPool } from "../support/postgres.ts";
 import { inLongRuns, sampled } from "../support/rounds.ts";
 import { createIndexer } from "../support/world.ts";
 
-// The recorded chain with the contracts of both generations, indexed by the real process: killed in the backfill, and led
-// onto other branches around the blocks at which calls said what the contracts hold.
+// The recorded chain with the contracts of both generations, indexed by the real process: killed in the backfill, and
+// led onto other branches around the blocks at which calls said what the contracts hold.
 
 const recording = readRecording(v2Folder);
 const served = recordedBlocks(recording);
@@ -115,7 +115,10 @@ function floodLogs(): EmittedLog[] {
 const futureLogs = (height: number) =>
   [0, 40, 80, 120].map((ahead) => logsFrom(((height + ahead) % 760) + 90));
 
-/** Leaves the newest blocks for another branch, one longer, with the logs that `logsOf` gives for each of its transactions. */
+/**
+ * Leaves the newest blocks for another branch, one longer, with the logs that `logsOf` gives for each of its
+ * transactions.
+ */
 async function branchOff(depth: number, logsOf: (height: number) => EmittedLog[][] = futureLogs) {
   const fork = node.chain.head() - depth;
   node.chain.setHead(fork);

@@ -4,7 +4,8 @@ import { startFeedHistory } from "../support/feed-history.ts";
 import { seeds } from "../support/rounds.ts";
 import { startWorld } from "../support/world.ts";
 
-// Readers of the stream of events while a chain reorganizes, processes are killed, connections end, and another index takes over.
+// Readers of the stream of events while a chain reorganizes, processes are killed, connections end, and another index
+// takes over.
 
 describe.runIf(hasAnvil())("readers of the stream hold what is listed", () => {
   let history: Awaited<ReturnType<typeof startFeedHistory>>;

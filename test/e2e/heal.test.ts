@@ -10,8 +10,8 @@ import { datasourcesFile, recordedLabels } from "../support/recordings.ts";
 import { modesOf } from "../support/rounds.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// The recorded chains with two thirds of their labels in version 1 of the label set: indexes that begin with version 0 and are healed, and
-// new ones with version 1.
+// The recorded chains with two thirds of their labels in version 1 of the label set: indexes that begin with version 0
+// and are healed, and new ones with version 1.
 
 const newer = { LABEL_SET_VERSION: "1" };
 const healing = { ...newer, LABELS_HEAL: "true" };

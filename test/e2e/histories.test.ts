@@ -3,8 +3,8 @@ import { healAtRandom, readPastAtRandom } from "../support/healed-index.ts";
 import { createEmptyDatabase } from "../support/postgres.ts";
 import { seeds } from "../support/rounds.ts";
 
-// Random histories of an index whose blocks come, are taken back, and whose process is killed. The modes take turns: bench/heal.ts plays each
-// seed in both.
+// Random histories of an index whose blocks come, are taken back, and whose process is killed. The modes take turns:
+// bench/heal.ts plays each seed in both.
 
 type History = { seed: number; isSubgraphCompatible: boolean };
 

@@ -6,7 +6,8 @@ import { query } from "../support/postgres.ts";
 import { recordingAs, recordingOf, sepolia, sepoliaDatasources } from "../support/recordings.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// The recorded chain is indexed up to a block, and followed to the last. The events of its entities say what logs the index has.
+// The recorded chain is indexed up to a block, and followed to the last. The events of its entities say what logs the
+// index has.
 const [first, live, last] = [340, 370, 406];
 
 const open: { close(): Promise<void> }[] = [];

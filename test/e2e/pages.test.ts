@@ -15,9 +15,9 @@ import { startServer } from "../support/server.ts";
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// A range of blocks that is indexed to its end: the recorded chain of the test network, and a block of names that mean harm. What it says of
-// itself, and its pages as people see them in a browser. Long runs keep
-// pictures of all in test-results/explorer.
+// A range of blocks that is indexed to its end: the recorded chain of the test network, and a block of names that mean
+// harm. What it says of itself, and its pages as people see them in a browser. Long runs keep pictures of all in
+// test-results/explorer.
 
 const pictures = "test-results/explorer";
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -492,7 +492,8 @@ describe.skipIf(chromiumPath === undefined)(
   },
 );
 
-// Serves documents as they are (`raw`) or cleaned, in a page, as an image of one or alone, one of them or all, and notes what else they load.
+// Serves documents as they are (`raw`) or cleaned, in a page, as an image of one or alone, one of them or all, and
+// notes what else they load.
 async function serveSvgs(documentsOf: (url: string) => readonly string[]) {
   const loaded: string[] = [];
   const url = await startServer(({ url: path = "", headers }, response) => {

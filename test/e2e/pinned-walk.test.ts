@@ -6,8 +6,9 @@ import { createRandom } from "../../devnet/random.ts";
 import { modesOf } from "../support/rounds.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// A client walks all names in pages, each at the block of the first one, while blocks come and are taken back that give names other owners,
-// reveal labels, and add names: each name is in one page, as it was at that block. WALK_NAMES=100000 walks more of them.
+// A client walks all names in pages, each at the block of the first one, while blocks come and are taken back that give
+// names other owners, reveal labels, and add names: each name is in one page, as it was at that block.
+// WALK_NAMES=100000 walks more of them.
 
 const count = Number(process.env["WALK_NAMES"] ?? 6_000);
 const pageSize = 1_000;

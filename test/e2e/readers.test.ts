@@ -226,7 +226,10 @@ describe("while reorganizations are followed", () => {
     return true;
   }
 
-  /** Asks for the newest block, and for a former one by its number: what is said of the block and the rows are of one branch. */
+  /**
+   * Asks for the newest block, and for a former one by its number: what is said of the block and the rows are of one
+   * branch.
+   */
   async function askForHeads(url: string, former: number) {
     const { body } = await subgraph(
       url,

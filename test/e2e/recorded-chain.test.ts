@@ -13,8 +13,8 @@ import { asRecorded, clientQueries, recordedEntities } from "../support/recordin
 import { watchStatus } from "../support/watch-status.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// Every event of the real contracts, oddities included, through what befalls an index: a node that fails, processes that are killed, a
-// second indexer. The tests continue each other.
+// Every event of the real contracts, oddities included, through what befalls an index: a node that fails, processes
+// that are killed, a second indexer. The tests continue each other.
 
 // Blocks of the recording with an event of a name, ascending.
 const recorded = recordedEntities();

@@ -209,7 +209,8 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
 
   test("while labels are healed leaves healed names", async () => {
     await mineHidden("final");
-    // ponder: blocks become final when twice 65 others follow. A restart indexes all others again, with the newer labels.
+    // ponder: blocks become final when twice 65 others follow. A restart indexes all others again, with the newer
+    // labels.
     await mine("after", 140);
     await mineHidden("common");
     await mine("between", 3);

@@ -8,7 +8,8 @@ import { randomOf } from "../support/feed-history.ts";
 import { query as rowsOf, startPostgres } from "../support/postgres.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// One primary with the indexer, two hot standbys, and readers that know the standbys alone; servers that lag, hang and end.
+// One primary with the indexer, two hot standbys, and readers that know the standbys alone; servers that lag, hang and
+// end.
 
 const settings = ["fsync=off", "wal_level=replica", "max_wal_senders=8", "max_connections=200"];
 // What is replayed cancels at once what reads the same; every statement is logged.
@@ -33,7 +34,10 @@ const ask = async (url: string, text: string) => {
   return { response, body: await response.text() };
 };
 
-/** Asks a reader for its block in both APIs until it is stopped; gives what was not answered, and whether a block went back. */
+/**
+ * Asks a reader for its block in both APIs until it is stopped; gives what was not answered, and whether a block went
+ * back.
+ */
 function keepAsking(url: string) {
   const failures: string[] = [];
   const lost = new Set<number>();

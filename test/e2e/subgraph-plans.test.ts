@@ -40,7 +40,8 @@ const unserved = new Set(["dapp: sorted by the registration"]);
 const busyAddress = "0x".padEnd(42, "7");
 const resolver = "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63";
 let generated: GeneratedDatabase;
-// Of 80,000 names this share is there. The planner chooses as for all: it is told their rows, and what their pages cost.
+// Of 80,000 names this share is there. The planner chooses as for all: it is told their rows, and what their pages
+// cost.
 const share = 1 / 4;
 
 beforeAll(async () => {
@@ -64,7 +65,8 @@ beforeAll(async () => {
     await generated.run(`${roles} SELECT 1, ${values}, ${role} FROM generate_series(1, 20000) i`);
   await generated.run(`INSERT INTO v2_resources (chain_id, resolver, resource, node, kind, key)
     SELECT 1, '${resolver}', ${resource}, '0x' || lpad(to_hex(i / 5), 64, '0'), 'name', '' FROM generate_series(1, 20000) i`);
-  // The account with many events has roles on many entries and resolvers' resources; the registry is one of many accounts.
+  // The account with many events has roles on many entries and resolvers' resources; the registry is one of many
+  // accounts.
   const event = `INSERT INTO v2_events (id, chain_id, registry, block_number, timestamp, log_index, transaction_hash, roles, former_roles, labelhash, resource, type, holder)
     SELECT concat(x.type, x.labelhash, i), 1, '${generatedV2.ethRegistry}', i, 1700000000 + i, 1, sha256('x'), ${role}, ${role}, x.labelhash, x.resource, x.type, x.holder FROM generate_series(1, 20000) i`;
   for (const values of [
@@ -381,8 +383,8 @@ test.each([
   const [, profile] = path.split("lookup ");
   const answer = await (profile ? post(profile) : ask(path.replaceAll("$address", address)));
   expect(answer.status).toBe(200);
-  // The page, its total, whether roles were left out, and two statements for what is included, three if it is records in ENSv2. Of a
-  // contract also itself, and the names of the page.
+  // The page, its total, whether roles were left out, and two statements for what is included, three if it is records
+  // in ENSv2. Of a contract also itself, and the names of the page.
   const max = /role_summary|=counts|resolvers|registries/.test(path) ? 6 : 3;
   // Not those that requests of one block share.
   const own = statements.filter(({ sql }) => !sql.includes("AND c.leaves_out AND true"));

@@ -39,8 +39,8 @@ describe.runIf(hasAnvil())("npm run verify", () => {
     for (const [position, name] of names.entries())
       await ens.register(name, numberToHex(position + 1, { size: 20 }));
     const { world, verify } = await indexOf(ens.addresses);
-    // In the registry resolver and TTL of the root, and owners too of eth and 12 names; 12 registrations and 12 resolvers with
-    // two values each.
+    // In the registry resolver and TTL of the root, and owners too of eth and 12 names; 12 registrations and 12
+    // resolvers with two values each.
     const sound = await verify("--samples", "100", "--seed", "1");
     expect(sound.output).toMatch(/0 of 89 wrong: at most 3\.31 % of them are wrong, at 95 % confidence\./);
     expect(sound.output).toMatch(/looked up \d\d+ events of the RPC cache/);

@@ -20,7 +20,10 @@ afterAll(() => client?.close());
 const range = (count: number) => Array.from({ length: count }, (_, i) => i);
 const times = (count: number, part: (index: number) => string) => range(count).map(part).join(" ");
 
-/** Expects a response with one error alone, which shows a price above its limit and how to ask instead; returns the limit. */
+/**
+ * Expects a response with one error alone, which shows a price above its limit and how to ask instead; returns the
+ * limit.
+ */
 function expectRefusal(answer: unknown, unit: RegExp): number {
   const { errors } = answer as { errors: { message: string }[] };
   expect(answer).toEqual({ errors: [expect.objectContaining({ message: expect.any(String) })] });

@@ -21,7 +21,10 @@ afterAll(() => api?.close());
 
 const queries = clientQueries();
 
-/** Sends random requests, each of which `isWrong` finds sound and none of which is logged as an error; shows `see` the responses. */
+/**
+ * Sends random requests, each of which `isWrong` finds sound and none of which is logged as an error; shows `see` the
+ * responses.
+ */
 async function fuzz(
   seed: number,
   count: number,

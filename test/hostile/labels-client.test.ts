@@ -3,7 +3,8 @@ import { afterEach, expect, test } from "vitest";
 import { listen } from "../../devnet/rpc/server.ts";
 import { createHttpClient, openHttpSource } from "../../src/labels/http-source.ts";
 
-// Responses of a label service, or of what took its place, that would fill the indexer's memory, hold it up or write its log.
+// Responses of a label service, or of what took its place, that would fill the indexer's memory, hold it up or write
+// its log.
 
 let server: Awaited<ReturnType<typeof listen>>;
 afterEach(() => server.close());

@@ -13,9 +13,9 @@ import { startWorld, type World } from "../support/world.ts";
 import { honestCode, hostileCode } from "./support/hostile-contracts.ts";
 import { type ProxiedRequest, respondError, startRpcProxy } from "./support/rpc-proxy.ts";
 
-// What handlers ask of nodes, and attackers determine: the value of the old TextChanged comes from the contract that emitted it, which
-// anybody may deploy, and the label of an account's reverse name from the call trace of a transaction, whose length and duration
-// its sender controls. Whatever comes, the next block is indexed.
+// What handlers ask of nodes, and attackers determine: the value of the old TextChanged comes from the contract that
+// emitted it, which anybody may deploy, and the label of an account's reverse name from the call trace of a
+// transaction, whose length and duration its sender controls. Whatever comes, the next block is indexed.
 
 const addressOf = (index: number): Hex => `0x${"e1".repeat(18)}${index.toString(16).padStart(4, "0")}`;
 const honest = addressOf(0);

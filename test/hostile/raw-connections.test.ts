@@ -12,8 +12,8 @@ import { startServer } from "../support/labels/running-server.ts";
 import { serveGuarded } from "./support/guarded.ts";
 import { closedAfterEach, openRaw } from "./support/raw.ts";
 
-// Clients that send too much, too slowly or nothing, leave in the middle, or read nothing, against the server that Ponder
-// serves with, and that of the label service.
+// Clients that send too much, too slowly or nothing, leave in the middle, or read nothing, against the server that
+// Ponder serves with, and that of the label service.
 
 type Limits = Partial<NonNullable<Surface["limits"]> & ServerLimits>;
 

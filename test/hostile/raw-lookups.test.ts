@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createWholeApi } from "./support/in-process.ts";
 
-// Lookups and lists under /v1 with what no client should send: each is answered or refused, by a body of the documented form.
+// Lookups and lists under /v1 with what no client should send: each is answered or refused, by a body of the documented
+// form.
 
 let api: Awaited<ReturnType<typeof createWholeApi>>;
 beforeAll(async () => {

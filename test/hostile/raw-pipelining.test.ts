@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { type Exchange, serveOneAtATime } from "../../src/http/one-at-a-time.ts";
 import { closedAfterEach, openRaw } from "./support/raw.ts";
 
-// Clients that send requests without waiting for responses (RFC 9112, section 9.3.2), against the server of both services.
+// Clients that send requests without waiting for responses (RFC 9112, section 9.3.2), against the server of both
+// services.
 
 const servers = closedAfterEach();
 

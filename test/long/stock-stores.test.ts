@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { storedRows } from "../support/stored-rows.ts";
 import { startWorld, type World } from "../support/world.ts";
 
-// The recording of the root chain, indexed with this project's stores and with those that Ponder comes with: each index begins with one kind
-// and goes on with the other, from a block on that is not finalized.
+// The recording of the root chain, indexed with this project's stores and with those that Ponder comes with: each index
+// begins with one kind and goes on with the other, from a block on that is not finalized.
 
 const [restartedAt, last] = [1_630, 1_666];
 const environment = {

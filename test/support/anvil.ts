@@ -113,7 +113,10 @@ type Compiled = { abi: Abi; bytecode: Hex };
 /** The account that owns everything. */
 const deployer: Hex = "0x00000000000000000000000000000000000ad317";
 
-/** Deploys ENS' contracts on a chain, each transaction in a block of its own; `register` sends them what registers a name. */
+/**
+ * Deploys ENS' contracts on a chain, each transaction in a block of its own; `register` sends them what registers a
+ * name.
+ */
 export async function deployEns({ client, request, mine }: EmittingChain) {
   let nonce = await client.getTransactionCount({ address: deployer });
 

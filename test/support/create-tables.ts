@@ -16,8 +16,8 @@ const statusTable =
   "CREATE UNLOGGED TABLE _indexing_status (id text PRIMARY KEY, snapshot json NOT NULL, saved_at timestamptz NOT NULL)";
 
 /**
- * CREATE statements for the schema's tables, their function, its statuses, and the tables that Ponder adds to them: an index whose
- * backfill is complete. Unlogged: no test outlives a crash of its server.
+ * CREATE statements for the schema's tables, their function, its statuses, and the tables that Ponder adds to them: an
+ * index whose backfill is complete. Unlogged: no test outlives a crash of its server.
  */
 export function tableStatements(schema = "public"): string[] {
   const create = [...tables.values()].map((table) => {
@@ -39,7 +39,9 @@ export function tableStatements(schema = "public"): string[] {
   return [...create, statusTable, ...stateTables({ is_ready: 1 }).split(";"), reachedFunction(schema)];
 }
 
-/** A row, by names of columns in SQL, for JSON from which Postgres reads it: bytes are not in the hex of handlers there. */
+/**
+ * A row, by names of columns in SQL, for JSON from which Postgres reads it: bytes are not in the hex of handlers there.
+ */
 export function jsonRow(table: string, row: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const columns = tables.get(table);
   const ofBytes = columns && getTableConfig(columns).columns.filter((one) => one.getSQLType() === "bytea");

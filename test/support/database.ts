@@ -23,7 +23,10 @@ export type TestDatabase = Pool &
 
 type Options = { connections?: number };
 
-/** Creates a database on the shared server. With one of `connections`, settings and transactions last between statements. */
+/**
+ * Creates a database on the shared server. With one of `connections`, settings and transactions last between
+ * statements.
+ */
 export async function createTestDatabase(contents: Contents, options?: Options): Promise<TestDatabase> {
   return copyDatabase(contents === "nothing" ? undefined : await templateWith(contents), options);
 }

@@ -43,7 +43,9 @@ export function chainOf(
   };
 }
 
-/** Endpoints over a context. Every response that `ask` returns has the shape that its endpoint declares for its status. */
+/**
+ * Endpoints over a context. Every response that `ask` returns has the shape that its endpoint declares for its status.
+ */
 export function openEndpoints<C>(endpoints: readonly Endpoint<C>[], context: C & GateContext) {
   const logged: string[] = [];
   const app = new Hono();

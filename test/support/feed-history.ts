@@ -28,7 +28,10 @@ export function randomOf(seed: number): (below: number) => number {
   };
 }
 
-/** Starts the chain, an index of it and a process that only serves; `create` makes the service, with a database on a server. */
+/**
+ * Starts the chain, an index of it and a process that only serves; `create` makes the service, with a database on a
+ * server.
+ */
 export async function startFeedHistory(
   create: (options: { rpcUrl: string; environment: Record<string, string> }) => Promise<Service>,
 ) {
@@ -94,8 +97,9 @@ export async function startFeedHistory(
   await reaches(await chain.head());
   return {
     /**
-     * Reorganizes the chain, kills processes and switches the stable name while two clients follow, one of them final events alone. Throws if a
-     * client gets an event twice, or does not come to hold what is listed; returns what they went through.
+     * Reorganizes the chain, kills processes and switches the stable name while two clients follow, one of them final
+     * events alone. Throws if a client gets an event twice, or does not come to hold what is listed; returns what they
+     * went through.
      */
     async run(seed: number) {
       const random = randomOf(seed);
@@ -141,7 +145,8 @@ export async function startFeedHistory(
       const inOrder = JSON.stringify([...expected].sort());
       await holds(latest, (held) => JSON.stringify([...held].sort()) === inOrder);
       await latest.stop();
-      // Events are final once the chain is long enough, and later than they are: anvil's blocks may all be of one second.
+      // Events are final once the chain is long enough, and later than they are: anvil's blocks may all be of one
+      // second.
       await chain.request("evm_increaseTime", 60);
       await mine(`s${seed}end`, 80, 100);
       await reaches(await chain.head());

@@ -33,7 +33,10 @@ export async function* messagesOf(response: Response): AsyncGenerator<FeedMessag
   }
 }
 
-/** The entries that a reader holds after a message. Throws if the feed repeats an entry, or skips one that it takes back. */
+/**
+ * The entries that a reader holds after a message. Throws if the feed repeats an entry, or skips one that it takes
+ * back.
+ */
 export function fold(held: Map<string, unknown>, { event, data }: FeedMessage): void {
   if (event === "event") {
     if (held.has(data.id)) throw new Error(`The feed repeats ${JSON.stringify(data)}`);
@@ -48,8 +51,8 @@ export function fold(held: Map<string, unknown>, { event, data }: FeedMessage): 
 }
 
 /**
- * A client that holds what the messages say, and connects again, to any of the URLs, whenever its connection ends or it drops it after up to
- * `max` messages. It begins anew when it is told to refetch.
+ * A client that holds what the messages say, and connects again, to any of the URLs, whenever its connection ends or it
+ * drops it after up to `max` messages. It begins anew when it is told to refetch.
  */
 export function openReader(
   urls: () => readonly string[],

@@ -61,7 +61,10 @@ type Options = {
   register: (events: EventsOf, logs: LogsOf) => void;
 };
 
-/** The handlers that `register` registers, over a store in memory; `call` feeds an event to the one of `<source>:<event>`. */
+/**
+ * The handlers that `register` registers, over a store in memory; `call` feeds an event to the one of
+ * `<source>:<event>`.
+ */
 export function openHandlers({ labels = [], settings, isSource = () => true, register }: Options) {
   const store = createMemoryStore();
   const anomalies: Anomaly[] = [];
@@ -220,7 +223,10 @@ export type GivenEvent = {
 
 type Entity = Record<string, unknown>;
 
-/** The handlers of the plugin `subgraph`, fed with events as fixtures write them; `entities` is what they stored as the original has it. */
+/**
+ * The handlers of the plugin `subgraph`, fed with events as fixtures write them; `entities` is what they stored as the
+ * original has it.
+ */
 export function createSubgraphHarness({
   labels = [],
   naming = subgraphNaming,

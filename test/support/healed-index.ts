@@ -52,8 +52,8 @@ const timeOf = (number: number) => 1_700_000_000 + number;
 const block = (number: number) => checkpointOf({ number, timestamp: timeOf(number) });
 
 /**
- * Two indexes of a random history: one that is healed while blocks come, are taken back, and its process is killed, and a new one with the
- * newer labels. Returns the rows of both, by table, and their checksums.
+ * Two indexes of a random history: one that is healed while blocks come, are taken back, and its process is killed, and
+ * a new one with the newer labels. Returns the rows of both, by table, and their checksums.
  */
 export async function healAtRandom(
   databases: readonly [string, string],
@@ -119,8 +119,9 @@ export async function healAtRandom(
 }
 
 /**
- * An index of a random history whose first blocks are backfilled and whose others come, are taken back, and become final while its process is
- * killed. Returns its rows as they were at each block that it keeps, and those of an index at that block, by block and table.
+ * An index of a random history whose first blocks are backfilled and whose others come, are taken back, and become
+ * final while its process is killed. Returns its rows as they were at each block that it keeps, and those of an index
+ * at that block, by block and table.
  */
 export async function readPastAtRandom(
   databases: readonly [string, string],
@@ -175,8 +176,9 @@ export async function readPastAtRandom(
 }
 
 /**
- * Heals an index of this many names below eth, half of which the newer labels know. Returns the seconds that it took, the number of healed
- * names, by how many bytes the heap has grown at most, and the longest batch in milliseconds. `isTold`: the feed has messages of them.
+ * Heals an index of this many names below eth, half of which the newer labels know. Returns the seconds that it took,
+ * the number of healed names, by how many bytes the heap has grown at most, and the longest batch in milliseconds.
+ * `isTold`: the feed has messages of them.
  */
 export async function healMany(url: string, names: number, { isTold }: { isTold: boolean }) {
   const index = await openIndex(url, true);

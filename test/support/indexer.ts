@@ -42,7 +42,10 @@ export async function indexedBlock(url: string): Promise<number> {
   return Math.max(...all.map(({ block }) => block.number));
 }
 
-/** Kills an indexing process at once, like the OOM killer, and waits until it is gone. Its lock on the schema does not hold up the next start. */
+/**
+ * Kills an indexing process at once, like the OOM killer, and waits until it is gone. Its lock on the schema does not
+ * hold up the next start.
+ */
 export async function killIndexer(
   service: Pick<ServiceProcess, "pid" | "ended">,
   database: Parameters<typeof expireLock>[0],
@@ -127,7 +130,10 @@ export async function createIndexer(options: IndexerOptions) {
       return service;
     },
 
-    /** Starts a process on a port of its own: one that only serves the index, or another indexer. Needs a Postgres server. */
+    /**
+     * Starts a process on a port of its own: one that only serves the index, or another indexer. Needs a Postgres
+     * server.
+     */
     async startBeside(command: "serve" | "start", more: Record<string, string> = {}) {
       const ownPort = await freePort();
       const env = { ...environment, PORT: String(ownPort), ...more };

@@ -12,7 +12,10 @@ import type { Row } from "../../src/ponder/rows/table-shape.ts";
 
 const freezing = new WeakSet<object>();
 
-/** The store of handlers without a database: nothing is flushed. Its rows are frozen, since handlers must not change those they get. */
+/**
+ * The store of handlers without a database: nothing is flushed. Its rows are frozen, since handlers must not change
+ * those they get.
+ */
 export function createMemoryStore() {
   const indexingCache = createIndexingCache({
     common: { options: { indexingCacheMaxBytes: Number.POSITIVE_INFINITY } },

@@ -2,8 +2,8 @@ import { type Hex, numberToHex } from "viem";
 import type { Recording } from "../../devnet/recording.ts";
 import { readFixture } from "./recordings.ts";
 
-// What ENS' own contracts emitted and returned on a real EVM node, through 40 histories of names. The program that plays the histories
-// and records them is in the commit c14f87b7, test/support/name-truth/record.ts.
+// What ENS' own contracts emitted and returned on a real EVM node, through 40 histories of names. The program that
+// plays the histories and records them is in the commit c14f87b7, test/support/name-truth/record.ts.
 
 export const chainId = 15_658_750;
 
@@ -49,7 +49,10 @@ export type NameCalls = {
   records: { addr: string | null; bitcoin: string; url: string; contenthash: string; name: string };
 };
 
-/** What an account calls itself, empty for nothing, and to which address the universal resolver resolves that; null if it cannot. */
+/**
+ * What an account calls itself, empty for nothing, and to which address the universal resolver resolves that; null if
+ * it cannot.
+ */
 type Claim = { name: string; resolvesTo: string | null };
 
 /** What calls returned at a block, by name and, of reverse names, by account. */

@@ -7,8 +7,8 @@ import { waitFor } from "../../devnet/wait.ts";
 import { programOf } from "./pgbouncer.ts";
 
 /**
- * Starts nginx with deploy/nginx/nsindex.conf in front of readers, on a free port. Clients have the limits of the file only with
- * `isLimited`, and nothing is kept without `isCaching`. Needs the program, `programOf("nginx")`.
+ * Starts nginx with deploy/nginx/nsindex.conf in front of readers, on a free port. Clients have the limits of the file
+ * only with `isLimited`, and nothing is kept without `isCaching`. Needs the program, `programOf("nginx")`.
  */
 export async function startNginx(readers: readonly string[], { isLimited = true, isCaching = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "name-index-nginx-"));

@@ -9,7 +9,10 @@ type Document = { paths: Record<string, Record<string, Operation>> };
 const hash = (value: unknown) =>
   createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 12);
 
-/** An OpenAPI document in lines that a review can read: each operation with its parameters and responses, and a hash of what each says. */
+/**
+ * An OpenAPI document in lines that a review can read: each operation with its parameters and responses, and a hash of
+ * what each says.
+ */
 export function digestOpenApi({ paths, ...rest }: Document): string {
   const lines = [`document ${hash(rest)}`];
   for (const [path, operations] of Object.entries(paths))

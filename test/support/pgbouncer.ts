@@ -14,8 +14,8 @@ export const programOf = (name: string): string | undefined =>
     .find((path) => existsSync(path));
 
 /**
- * Starts PgBouncer before the server of a URL, with at most `connections` connections to it; `url` leads through it to the same database. `settings`: lines of its
- * configuration. Needs the program, `programOf("pgbouncer")`.
+ * Starts PgBouncer before the server of a URL, with at most `connections` connections to it; `url` leads through it to
+ * the same database. `settings`: lines of its configuration. Needs the program, `programOf("pgbouncer")`.
  */
 export async function startPgBouncer(
   server: string,

@@ -36,8 +36,8 @@ type Options = {
 };
 
 /**
- * An index over a store in memory, of one chain: each log reaches the contract entries of the configuration that match it, in
- * their order, as Ponder feeds them.
+ * An index over a store in memory, of one chain: each log reaches the contract entries of the configuration that match
+ * it, in their order, as Ponder feeds them.
  */
 export function createRecordedIndex(
   { chainId, blocks, receipts }: Pick<Recording, "chainId" | "blocks" | "receipts">,

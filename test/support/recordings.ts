@@ -63,7 +63,9 @@ const decidedDifferences = (): Accepted => JSON.parse(readFileSync(fixture("chai
 /** The expected result of `compareWithRecording`: five fields are decided differences. */
 export const asRecorded: Comparison = { total: 11884, equal: 11884, acceptedFields: 5, differences: [] };
 
-/** Compares the entities of a subgraph endpoint with those of the whole recording, or those of its events up to a block. */
+/**
+ * Compares the entities of a subgraph endpoint with those of the whole recording, or those of its events up to a block.
+ */
 export async function compareWithRecording(endpoint: string, until?: number): Promise<Comparison> {
   const all = recordedEntities();
   const expected = until === undefined ? all : eventsUntil(all, until);

@@ -1,4 +1,5 @@
-// `npm run test:long` plays more of what `npm test` plays once. A failing title names the seed: TEST_FIRST_SEED resumes there.
+// `npm run test:long` plays more of what `npm test` plays once. A failing title names the seed: TEST_FIRST_SEED resumes
+// there.
 const count = Number(process.env["TEST_SEEDS"] ?? 1);
 const first = Number(process.env["TEST_FIRST_SEED"] ?? 1);
 

@@ -9,7 +9,10 @@ import { compareWithRecording, recordedEntities, recordedLabels, recordingOf } f
 
 type IndexerOptions = Omit<Options, "compiledModules">;
 
-/** An indexing service with a database of its own: on the server that all tests share, unless a URL is given. Not started yet. */
+/**
+ * An indexing service with a database of its own: on the server that all tests share, unless a URL is given. Not
+ * started yet.
+ */
 export async function createIndexer({ databaseUrl, ...options }: IndexerOptions) {
   const stored = databaseUrl === undefined ? await createEmptyDatabase(inject("postgresUrl")) : undefined;
   const compiledModules = inject("compiledModules");
@@ -40,7 +43,10 @@ type WorldOptions = Partial<IndexerOptions> & {
   rpcUrl?: string;
 };
 
-/** Starts a node over the recording of each chain and creates an indexing service for them; `environment` adds to its settings. */
+/**
+ * Starts a node over the recording of each chain and creates an indexing service for them; `environment` adds to its
+ * settings.
+ */
 export async function startWorld({
   chains = ["root"],
   node: nodeOptions = {},

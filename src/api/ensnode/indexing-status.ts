@@ -48,7 +48,10 @@ const schema = z.strictObject({
     ),
 });
 
-/** `clock` gives milliseconds, `indexes` the progress of the indexes for queries, `anomalies` the number of anomalies by kind. */
+/**
+ * `clock` gives milliseconds, `indexes` the progress of the indexes for queries, `anomalies` the number of anomalies by
+ * kind.
+ */
 export type StatusContext = {
   clock: () => number;
   indexes?: () => { built: number; total: number } | undefined;

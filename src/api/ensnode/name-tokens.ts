@@ -59,8 +59,8 @@ export type NameTokensContext = {
 };
 
 /**
- * Names whose direct subnames the base registrars issue: the indexed ones, and the inactive ones with their plugin. `rootManagedName` is
- * the one on the root chain, whose tokens alone are authoritative. Also the name wrappers.
+ * Names whose direct subnames the base registrars issue: the indexed ones, and the inactive ones with their plugin.
+ * `rootManagedName` is the one on the root chain, whose tokens alone are authoritative. Also the name wrappers.
  */
 export function namesContext(namespace: Namespace, plugins: readonly string[]) {
   const all = deployments.flatMap(({ plugin, datasources }: Deployment) =>
@@ -279,7 +279,10 @@ type TokensRequest = {
   v2: V2Contracts | undefined;
 };
 
-/** Reads a registered name; undefined unless a base registrar or an ENSv2 registry registered it and a token of it was seen. */
+/**
+ * Reads a registered name; undefined unless a base registrar or an ENSv2 registry registered it and a token of it was
+ * seen.
+ */
 async function readTokens(
   database: Database,
   { node, name: given, isOutside, time, v2 }: TokensRequest,
@@ -315,8 +318,8 @@ async function readTokens(
 const maxFormerTokens = 100;
 const versions = 0xffff_ffffn;
 
-// Tokens of an ENSv2 entry, oldest first. A token id ends in its version, which each burn raises: lower versions were burned. The latest
-// hundred of them are listed. A holder that only the chain knows has no tokens here.
+// Tokens of an ENSv2 entry, oldest first. A token id ends in its version, which each burn raises: lower versions were
+// burned. The latest hundred of them are listed. A holder that only the chain knows has no tokens here.
 function tokensOfEntry(chainId: number, { registry, entry }: V2Name): ListedToken[] {
   if (registry === null || !entry?.holder) return [];
   const tokenOf = (tokenId: Hex, holder: Hex): ListedToken => ({

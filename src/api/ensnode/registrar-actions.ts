@@ -318,7 +318,10 @@ export function openActions(database: Database, v2: V2Contracts | undefined) {
   const reading = createActionReading(v2);
   const settled = new LRUCache<string, { upTo: string; count: number }>({ max: 1_000 });
 
-  /** Counts matching actions. For the last 1,000 filters, counts on from the finalized checkpoint, which no reorg can reach. */
+  /**
+   * Counts matching actions. For the last 1,000 filters, counts on from the finalized checkpoint, which no reorg can
+   * reach.
+   */
   async function count(filter: ActionFilter, signal: AbortSignal): Promise<number> {
     const { text, values } = conditionsOf(filter);
     const key = [text, ...values].join("\0");
@@ -333,7 +336,10 @@ export function openActions(database: Database, v2: V2Contracts | undefined) {
     return count + Number(all);
   }
 
-  /** A page of actions, newest first, with their names' state at `time` (Unix seconds). Reads pages past the middle from the oldest on. */
+  /**
+   * A page of actions, newest first, with their names' state at `time` (Unix seconds). Reads pages past the middle from
+   * the oldest on.
+   */
   async function read(
     filter: ActionFilter,
     { page, recordsPerPage, totalRecords, time }: Paging & { totalRecords: number; time: number },

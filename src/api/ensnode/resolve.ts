@@ -154,7 +154,10 @@ const nothingSelected = {
 
 /** A request that asks the chain, and its client. */
 export type LiveCall = { request: { raw: Request }; client: string };
-/** Runs a resolution within the limits of one client and adds how it went. Throws HttpError 503 for an unavailable chain. */
+/**
+ * Runs a resolution within the limits of one client and adds how it went. Throws HttpError 503 for an unavailable
+ * chain.
+ */
 async function resolve<T extends object>(
   context: ResolveContext,
   { query: { accelerate, trace }, request, client }: LiveCall & { query: z.output<typeof optionsQuery> },
@@ -204,7 +207,8 @@ export async function askChain<T extends object>(
   }
 }
 
-// The index, if it has records and lags little. Without the registries in force it cannot tell which generation answers for a name.
+// The index, if it has records and lags little. Without the registries in force it cannot tell which generation answers
+// for a name.
 function freshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext) {
   const snapshot = status.current()?.snapshot;
   const contracts = ensv2?.isInForce ? ensv2 : undefined;

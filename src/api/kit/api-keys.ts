@@ -22,8 +22,9 @@ const priceOf = (path: string) => (costly.test(path) ? costlyUnits : 1);
 type Spent = { units: number; until: number };
 
 /**
- * What becomes of a request: how its client is named, the headers of its response, and the refusal if it is refused. `renew`: admits a
- * response that lasts once more, at the same price; false once the key is gone or its budget is spent.
+ * What becomes of a request: how its client is named, the headers of its response, and the refusal if it is refused.
+ * `renew`: admits a response that lasts once more, at the same price; false once the key is gone or its budget is
+ * spent.
  */
 export type Admission = {
   client: string;
@@ -112,7 +113,10 @@ function createBudgets({ registry, clock = Date.now }: Pick<ApiKeyOptions, "regi
   return { admit, refuse, useOf };
 }
 
-/** Admits requests by API key, within its budget. The file is read again when it changes; while it has faults the former keys stay. */
+/**
+ * Admits requests by API key, within its budget. The file is read again when it changes; while it has faults the former
+ * keys stay.
+ */
 export function openApiKeys({ path, keys, log, ...rest }: ApiKeyOptions) {
   let byHash = new Map<string, ApiKey>();
   let anonymous: ApiKeys["anonymous"];

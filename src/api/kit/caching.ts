@@ -12,8 +12,9 @@ const rollupSeconds = 2;
 const withSlots = new Set(["1", "17000", "11155111"]);
 
 /**
- * `Cache-Control` of a response that the next block may change (RFC 9111): shared caches have it until that block is due. Browsers ask each
- * time, by its ETag, since pages read again what a stream of events says has changed. `now`: milliseconds.
+ * `Cache-Control` of a response that the next block may change (RFC 9111): shared caches have it until that block is
+ * due. Browsers ask each time, by its ETag, since pages read again what a stream of events says has changed. `now`:
+ * milliseconds.
  */
 export function untilNextBlock({ newest, chainIds }: Freshness, now: number): string {
   const between = chainIds.every((id) => withSlots.has(String(id))) ? slotSeconds : rollupSeconds;
@@ -24,6 +25,9 @@ export function untilNextBlock({ newest, chainIds }: Freshness, now: number): st
 // ponder: takes blocks for final after a quarter of an hour at most. Only healed labels change what was.
 const settledAfter = 3_600;
 
-/** `Cache-Control` of a response about a moment in the past (Unix seconds); undefined while a reorganization may still change it. */
+/**
+ * `Cache-Control` of a response about a moment in the past (Unix seconds); undefined while a reorganization may still
+ * change it.
+ */
 export const ofPast = (time: number, now: number): string | undefined =>
   now / 1_000 - time > settledAfter ? "public, max-age=3600" : undefined;

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import type { Context } from "hono";
 
 /**
- * The key of a request's client: its IPv4 address, or the 64-bit network of its IPv6 address. With `trustedProxies`, the outermost of them
- * reports the address, in X-Forwarded-For (or Forwarded, RFC 7239).
+ * The key of a request's client: its IPv4 address, or the 64-bit network of its IPv6 address. With `trustedProxies`,
+ * the outermost of them reports the address, in X-Forwarded-For (or Forwarded, RFC 7239).
  */
 export function findClient(c: Context, trustedProxies: number): string {
   const { incoming } = (c.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };

@@ -34,7 +34,10 @@ type Answers = { [S in ContentfulStatusCode]?: Answer };
 // `isCached`: whether caches may have the response; true by default where the endpoint's are.
 type Sent<S> = { status: S; headers?: Record<string, string>; isCached?: boolean };
 
-/** The reply of a handler: a `body` for the declared schema, the serialized `text`, perhaps in parts, or texts that come over time. */
+/**
+ * The reply of a handler: a `body` for the declared schema, the serialized `text`, perhaps in parts, or texts that come
+ * over time.
+ */
 type Reply<S, Body> = Sent<S> &
   ({ body: Body } | { text: string | readonly string[] } | { stream: AsyncIterable<string> });
 type ReplyOf<A extends Answers> = {
@@ -146,8 +149,8 @@ function refused({ plugins, index }: Needs<never, Index>): string {
   return reasons.charAt(0).toUpperCase() + reasons.slice(1);
 }
 
-// Time limit for reading again when the head moved. While an index catches up its head may move each time, and rows be of a later block
-// than `as_of`. They are never of an earlier one: after a reorganization it reads again in any case.
+// Time limit for reading again when the head moved. While an index catches up its head may move each time, and rows be
+// of a later block than `as_of`. They are never of an earlier one: after a reorganization it reads again in any case.
 const readAgainMs = 500;
 
 const maxBodyBytes = 1_000_000;
@@ -279,8 +282,8 @@ export function linkOf({ endpoint, params, query }: EndpointRequest<Endpoint<nev
 }
 
 /**
- * Calls an endpoint without HTTP. Returns the body of its reply. Throws an HttpError for another status than 200, with that of the response
- * over HTTP; failures are logged and have no details.
+ * Calls an endpoint without HTTP. Returns the body of its reply. Throws an HttpError for another status than 200, with
+ * that of the response over HTTP; failures are logged and have no details.
  */
 export async function callEndpoint<C, E extends Endpoint<C>>(
   asked: EndpointRequest<E>,
@@ -320,7 +323,8 @@ async function confirmedReply<Call extends { current: CurrentStatus | undefined 
   }
 }
 
-// What was the present may be the past by the end of the handler, and a former block may be of another branch: it reads again.
+// What was the present may be the past by the end of the handler, and a former block may be of another branch: it reads
+// again.
 async function pinnedReply(
   handle: (call: { current: CurrentStatus; at: string }) => Promise<AnyReply>,
   { at, current, signal }: { at: string; current: CurrentStatus; signal: AbortSignal },

@@ -90,7 +90,10 @@ export const notFound = (c: Context) => c.json({ message: "Not Found" }, 404);
 export const createPositionRefusal = (details = "The index does not keep it any longer. Try a later one.") =>
   createRefusal(409, "past", { message: "The position cannot be read.", details });
 
-/** Whether a statement took too long: Postgres reports 57014 for one that it cancelled, a request's signal a TimeoutError. */
+/**
+ * Whether a statement took too long: Postgres reports 57014 for one that it cancelled, a request's signal a
+ * TimeoutError.
+ */
 export const isLate = (error: unknown) =>
   error instanceof Error && (error.name === "TimeoutError" || ("code" in error && error.code === "57014"));
 
@@ -118,8 +121,9 @@ function httpErrorOf(error: unknown): HttpError | undefined {
 }
 
 /**
- * The response to an error that a route throws: its own status if the request is at fault, 400 if the response would be too long, 409 for a
- * position that is not kept, 503 if the database is busy or away. Anything else is logged and becomes a 500 without details.
+ * The response to an error that a route throws: its own status if the request is at fault, 400 if the response would be
+ * too long, 409 for a position that is not kept, 503 if the database is busy or away. Anything else is logged and
+ * becomes a 500 without details.
  */
 export function errorResponse(
   error: unknown,

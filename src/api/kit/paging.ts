@@ -75,8 +75,8 @@ export const pageContextSchema = z.strictObject({
 });
 
 /**
- * The `pageContext` of a response and its `Link` header (RFC 8288) to the first, previous, next and last page, unless that would be too
- * long. Throws an HttpError 400 for a page past the last one.
+ * The `pageContext` of a response and its `Link` header (RFC 8288) to the first, previous, next and last page, unless
+ * that would be too long. Throws an HttpError 400 for a page past the last one.
  */
 export function describePage(url: string, { page, recordsPerPage }: Paging, totalRecords: number) {
   const totalPages = Math.max(1, Math.ceil(totalRecords / recordsPerPage));
@@ -199,8 +199,8 @@ export const cursorPageSchema = z.strictObject({
 export const chooseLimit = (size: number) => [11, 51].find((max) => max > size) ?? maxPageSize + 1;
 
 /**
- * A page of a list: the sort values after which it begins, the number of rows to read, and, from the rows read and the total if counted,
- * its rows and position. A row beyond the page shows that there is a next one.
+ * A page of a list: the sort values after which it begins, the number of rows to read, and, from the rows read and the
+ * total if counted, its rows and position. A row beyond the page shows that there is a next one.
  */
 export function openCursorPage(query: CursorQuery, of: CursorList) {
   const { cursor } = query;

@@ -40,7 +40,10 @@ type SendOptions = {
 const usualLimits: SendLimits = { timeoutMs: 30_000, heldBytes: 268_435_456 };
 const sliceSize = 65_536;
 
-/** Sends responses slice by slice, as fast as their clients read them. Throws BusyError if another response would exceed `heldBytes`. */
+/**
+ * Sends responses slice by slice, as fast as their clients read them. Throws BusyError if another response would exceed
+ * `heldBytes`.
+ */
 export function createSender({ timeoutMs, heldBytes }: SendLimits = usualLimits) {
   let held = 0;
   // Runs from the first read on, which a response to HEAD never has; each slice has its own timer.
@@ -72,8 +75,8 @@ export function createSender({ timeoutMs, heldBytes }: SendLimits = usualLimits)
 }
 
 /**
- * Sends a response whose texts arrive over time, each when the client has read the one before. A client that reads nothing for
- * `timeoutMs` is dropped.
+ * Sends a response whose texts arrive over time, each when the client has read the one before. A client that reads
+ * nothing for `timeoutMs` is dropped.
  */
 export function sendAsItComes(
   c: Context,

@@ -12,7 +12,10 @@ type McpService = { ask: AskPath; namespace: string; version: string; hasSubgrap
 const about = (namespace: string) =>
   `Index of ENS names and their sister deployments (namespace ${namespace}): names, owners, expiries, records, histories and figures. It only reads. Lists come in pages: \`page.next_cursor\` of one is \`cursor\` of the next. \`meta.as_of\` has the blocks that a response is of. Times are Unix seconds or RFC 3339.`;
 
-/** POST /mcp: the tools over MCP's streamable HTTP, without sessions: a server for each message. GET /llms.txt: what there is, for agents. */
+/**
+ * POST /mcp: the tools over MCP's streamable HTTP, without sessions: a server for each message. GET /llms.txt: what
+ * there is, for agents.
+ */
 export function mcpRoutes(service: McpService): Hono {
   const { ask, namespace, version } = service;
   const options = { capabilities: { tools: {} }, instructions: about(namespace) };

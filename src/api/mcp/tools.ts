@@ -17,7 +17,10 @@ type ToolAsk = (path: string, body?: object) => ReturnType<AskPath>;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** A tool as clients list it, the route that it reads, and the request to it for given arguments, which throws a ReadError for bad ones. */
+/**
+ * A tool as clients list it, the route that it reads, and the request to it for given arguments, which throws a
+ * ReadError for bad ones.
+ */
 type ReadTool = { listed: Tool; route: string; request: (given: Arguments) => Parameters<ToolAsk> };
 
 // In place of an endpoint's own: parameters of its path, or those of which `body` makes the body of the request.
@@ -106,7 +109,10 @@ const maxCharacters = 100_000;
 
 const failed = (text: string): CallToolResult => ({ isError: true, content: [{ type: "text", text }] });
 
-/** Calls a tool by requests that `ask` makes. What `/v1` refuses is a result with `isError`; throws an McpError for an unknown tool. */
+/**
+ * Calls a tool by requests that `ask` makes. What `/v1` refuses is a result with `isError`; throws an McpError for an
+ * unknown tool.
+ */
 export async function callTool(name: string, given: Arguments, ask: ToolAsk): Promise<CallToolResult> {
   const tool = tools.find(({ listed }) => listed.name === name);
   if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool ${name.slice(0, 60)}`);

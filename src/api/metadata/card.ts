@@ -5,7 +5,9 @@ const side = 270;
 const margin = 32;
 const maxCharacters = 40;
 
-/** The image of a name's token: an SVG document of 270 by 270 units with the name, over the name's avatar if it has one. */
+/**
+ * The image of a name's token: an SVG document of 270 by 270 units with the name, over the name's avatar if it has one.
+ */
 export function card({ name, isNormalized }: { name: string; isNormalized: boolean }, avatar?: Image): Image {
   const characters = [...new Intl.Segmenter().segment(name.slice(0, 1_000))].map(({ segment }) => segment);
   const cut = characters.length > maxCharacters;

@@ -1,4 +1,5 @@
-// The process that fetches and checks images, apart from the index and its secrets: `process.ts` starts it, and asks it over HTTP.
+// The process that fetches and checks images, apart from the index and its secrets: `process.ts` starts it, and asks it
+// over HTTP.
 
 import { createHash } from "node:crypto";
 import { once } from "node:events";

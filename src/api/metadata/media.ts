@@ -37,13 +37,14 @@ export class MediaError extends HttpError {
 // Servers accept no longer URLs.
 const maxUrlCharacters = 16_384;
 
-// Content identifiers of the lengths and bases in which libraries take them without a scheme, and those that hold their content.
+// Content identifiers of the lengths and bases in which libraries take them without a scheme, and those that hold their
+// content.
 const cid =
   /^\/?(Qm[1-9A-HJ-NP-Za-km-z]{44}|[bB][A-Za-z2-7]{58}|z[1-9A-HJ-NP-Za-km-z]{48}|F[0-9A-F]{50}|bafk[a-z2-7]{4})/;
 
 /**
- * The URL (http, https or data) that a URI of ENSIP-12 or of a token's metadata stands for, in each form that viem or `@ensdomains/ens-avatar`
- * takes: CIDs and paths of IPFS need no scheme. Throws a MediaError for any other.
+ * The URL (http, https or data) that a URI of ENSIP-12 or of a token's metadata stands for, in each form that viem or
+ * `@ensdomains/ens-avatar` takes: CIDs and paths of IPFS need no scheme. Throws a MediaError for any other.
  */
 export function locate(uri: string, ipfsGateway: string): URL {
   const text = urlOf(uri.trim(), `${ipfsGateway.replace(/\/+$/, "")}/`);
@@ -65,7 +66,10 @@ function urlOf(given: string, gateway: string): string {
   return given.replace(/^ar:\/+/i, "https://arweave.net/");
 }
 
-/** Creates a reader of images and of metadata of tokens. What it fetched stays in the store, and failures for a minute in memory. */
+/**
+ * Creates a reader of images and of metadata of tokens. What it fetched stays in the store, and failures for a minute
+ * in memory.
+ */
 export function createMedia(options: {
   /** URL of the gateway, whose folders `ipfs` and `ipns` alone may be in a private network. */
   ipfsGateway: string;
@@ -169,7 +173,8 @@ function sizeOf(bytes: Buffer): { type?: string; width: number; height: number }
 
 type Download = typeof mediaLimits & { max: number; isOwn: (url: URL) => boolean; signal: AbortSignal };
 
-// Each host on the way is checked when it is connected to. Only what the operator's gateway has of IPFS may be in a private network.
+// Each host on the way is checked when it is connected to. Only what the operator's gateway has of IPFS may be in a
+// private network.
 async function download(first: URL, { signal: leaving, ...limits }: Download): Promise<Buffer> {
   const late = AbortSignal.timeout(limits.timeoutMs);
   let url = first;

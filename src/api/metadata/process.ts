@@ -12,7 +12,10 @@ export type MediaSettings = {
   limits?: typeof mediaLimits;
 };
 
-/** What the process is asked: an image, perhaps on the card of a name (`uri` may be empty then), or the metadata of a token. */
+/**
+ * What the process is asked: an image, perhaps on the card of a name (`uri` may be empty then), or the metadata of a
+ * token.
+ */
 export type MediaRequest = {
   want: "image" | "metadata";
   uri: string;
@@ -29,7 +32,8 @@ const silentMs = 15_000;
 // The process limits each host to ten seconds; a token may lead over two.
 const timeoutMs = 25_000;
 
-// Files of the program and of the folder of images: `/proc` shows the environments of other processes, `.env.local` is beside the program.
+// Files of the program and of the folder of images: `/proc` shows the environments of other processes, `.env.local` is
+// beside the program.
 const permissions = (folder: string) => [
   "--permission",
   ...["src", "node_modules", "package.json"].map((path) => `--allow-fs-read=${resolve(program, path)}`),
@@ -40,7 +44,10 @@ const permissions = (folder: string) => [
 ];
 const program = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Keeps a process running that fetches and checks images. It gets neither the environment nor the database, and ends with this process. */
+/**
+ * Keeps a process running that fetches and checks images. It gets neither the environment nor the database, and ends
+ * with this process.
+ */
 export function startMedia(settings: MediaSettings, log: Log) {
   const main = fileURLToPath(new URL("main.ts", import.meta.url));
   let child: ChildProcess | undefined;

@@ -16,7 +16,10 @@ import { locate } from "./media.ts";
 import type { AskMedia, MediaRequest } from "./process.ts";
 import { chooseVersion, describeToken, nameOfToken } from "./token.ts";
 
-/** What the paths are served from. `network`: the root chain in paths; `url`: where clients reach the service, if it is set. */
+/**
+ * What the paths are served from. `network`: the root chain in paths; `url`: where clients reach the service, if it is
+ * set.
+ */
 export type MetadataSources = {
   network: string;
   url: string | undefined;
@@ -29,7 +32,8 @@ export type MetadataSources = {
   clock: () => number;
 };
 
-// Requests of all clients that work at a time: a client may have ten resolutions (`resolutionLimits`). Some places are for others.
+// Requests of all clients that work at a time: a client may have ten resolutions (`resolutionLimits`). Some places are
+// for others.
 const lane = { concurrency: 10, spare: 6, queue: 256, queuePerClient: 64 };
 const imageHeaders = {
   // A record may change with the next block.
@@ -128,7 +132,10 @@ const baseOf = ({ url, network }: MetadataSources, c: Context) =>
 
 type Candidate = { node: Hex; tokenId?: Hex; isNameWrapper?: boolean };
 
-/** The name of the token in the path. Ends the request if there is none. `isNameWrapper`: undefined for a registry of ENSv2. */
+/**
+ * The name of the token in the path. Ends the request if there is none. `isNameWrapper`: undefined for a registry of
+ * ENSv2.
+ */
 async function tokenOf(sources: MetadataSources, c: Context) {
   const given = param(c, "token");
   const isName = /^[^.]+(\.[^.]+)+$/.test(given);
@@ -159,7 +166,8 @@ async function tokenOf(sources: MetadataSources, c: Context) {
   return stop(404, "No results found.");
 }
 
-// As ENS's service has it: of a name, a registrar's token is the hash of its first label, another contract's that of the whole name.
+// As ENS's service has it: of a name, a registrar's token is the hash of its first label, another contract's that of
+// the whole name.
 function tokenOfName(name: string, { managedNode }: TokenIssuer): Hex | undefined {
   if (managedNode === undefined) return namehash(name);
   const parent = parentName(name);
@@ -180,7 +188,10 @@ async function candidatesOfV2(
   return (await nodesInRegistry(contract, tokenId, signal)).map((node) => ({ node, tokenId }));
 }
 
-/** What a record of a name leads to; `nft` says of which token, and whether the name's address owns it. Ends the request without one. */
+/**
+ * What a record of a name leads to; `nft` says of which token, and whether the name's address owns it. Ends the request
+ * without one.
+ */
 async function mediaOf(sources: MetadataSources, c: Context, name: string, key: string) {
   const path = `/api/resolve/records/${encodeURIComponent(name)}?texts=${key}&addresses=60&accelerate=true`;
   const { status, body } = await sources.ask(path, c);

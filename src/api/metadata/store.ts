@@ -10,7 +10,10 @@ const block = 4_096;
 /** Files by key, for a day, in a folder that is bounded. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-/** Opens a folder of files that together take at most `maxBytes`; those that were not read for longest make room. One process uses it. */
+/**
+ * Opens a folder of files that together take at most `maxBytes`; those that were not read for longest make room. One
+ * process uses it.
+ */
 export async function openStore(folder: string, maxBytes: number) {
   await fs.mkdir(folder, { recursive: true });
   const path = (name: string) => join(folder, name);

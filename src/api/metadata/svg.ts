@@ -84,7 +84,8 @@ function nameOfAttribute(
 
 const maxExpanded = 1_000_000;
 
-// A document whose own entities, as drawing programs write them, are replaced once: those that stand for other entities stay as they are.
+// A document whose own entities, as drawing programs write them, are replaced once: those that stand for other entities
+// stay as they are.
 function expandEntities(text: string): string {
   const start = text.indexOf("<!DOCTYPE");
   const open = text.indexOf("[", start);
@@ -102,8 +103,9 @@ function expandEntities(text: string): string {
 }
 
 /**
- * An SVG document written anew with what only draws: no scripts, handlers, links, other languages, or files to load. It is read as HTML
- * parsers read SVG: namespaces may be missing, and elements not closed. Undefined if it does not begin with `svg`, or has more than 256 levels.
+ * An SVG document written anew with what only draws: no scripts, handlers, links, other languages, or files to load. It
+ * is read as HTML parsers read SVG: namespaces may be missing, and elements not closed. Undefined if it does not begin
+ * with `svg`, or has more than 256 levels.
  */
 export function cleanSvg(text: string): string | undefined {
   const parts: string[] = [];

@@ -3,7 +3,10 @@ import type { NameRow } from "../../read/names/rows.ts";
 
 // The metadata of a name's token in the form of ENS's metadata service, as marketplaces and wallets read it.
 
-/** By contract: 0 the registrar, 1 the registrar while the wrapper holds its token, 2 the wrapper, 3 a registry of ENSv2. */
+/**
+ * By contract: 0 the registrar, 1 the registrar while the wrapper holds its token, 2 the wrapper, 3 a registry of
+ * ENSv2.
+ */
 type Version = 0 | 1 | 2 | 3;
 
 type Attribute = {
@@ -12,7 +15,10 @@ type Attribute = {
   value: unknown;
 };
 
-/** Kind of the characters of a label: of ASCII digits or letters only, letters and digits of any script, emoji, or anything else. */
+/**
+ * Kind of the characters of a label: of ASCII digits or letters only, letters and digits of any script, emoji, or
+ * anything else.
+ */
 function characterSet(label: string) {
   if (/^\d+$/.test(label)) return "digit";
   if (/^[a-z]+$/i.test(label)) return "letter";

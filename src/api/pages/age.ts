@@ -10,8 +10,8 @@ export type DatedSources = { status: Pick<StatusSource, "current">; clock: () =>
 export const lateSeconds = 60;
 
 /**
- * The time that rows of a chain are of, in Unix seconds: that of its last indexed block, by which `/v1` decides who holds a name. The words
- * of a page must not go by another clock. The present while nothing is indexed.
+ * The time that rows of a chain are of, in Unix seconds: that of its last indexed block, by which `/v1` decides who
+ * holds a name. The words of a page must not go by another clock. The present while nothing is indexed.
  */
 export function timeOfIndex({ status, clock }: DatedSources, chainId: number | undefined): number {
   const { chains, omnichainIndexingCursor } = status.current()?.snapshot.omnichainSnapshot ?? {};

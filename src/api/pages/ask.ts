@@ -27,7 +27,10 @@ export type PageContext = ContextOf<
   | typeof events
 >;
 
-/** Calls an endpoint for the client of the request `c`, or for the service itself. Throws an HttpError for another status than 200. */
+/**
+ * Calls an endpoint for the client of the request `c`, or for the service itself. Throws an HttpError for another
+ * status than 200.
+ */
 export type Ask = <E extends Endpoint<PageContext>>(
   request: EndpointRequest<E>,
   c?: Context,
@@ -43,7 +46,9 @@ export type PageSources = DatedSources & { ask: Ask; log: Log };
 export const reasonOf = (error: HttpError) =>
   isGateRefusal(error) ? `${error.message} ${error.details}` : error.message;
 
-/** The rows that `rowsIn` takes from the reply to a request; undefined if it is refused: the index does not have them. */
+/**
+ * The rows that `rowsIn` takes from the reply to a request; undefined if it is refused: the index does not have them.
+ */
 export async function askRows<E extends Endpoint<PageContext>, Row>(
   ask: PageAsk,
   request: EndpointRequest<E>,
@@ -60,8 +65,8 @@ export async function askRows<E extends Endpoint<PageContext>, Row>(
 const maxAddresses = 100;
 
 /**
- * The verified primary names of the accounts in bodies, by one request: those whose record agrees with the claim, as far as indexed. Of
- * more than a hundred accounts the first ones.
+ * The verified primary names of the accounts in bodies, by one request: those whose record agrees with the claim, as
+ * far as indexed. Of more than a hundred accounts the first ones.
  */
 export async function readPrimaryNames(bodies: unknown, ask: PageAsk): Promise<ReadonlyMap<string, string>> {
   const found = new Set<Hex>();

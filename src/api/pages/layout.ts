@@ -23,19 +23,23 @@ import {
   titleOfChain,
 } from "./words.ts";
 
-// The style of the header is in each page, so that browsers show it at once; that of what follows is a file, which they keep.
+// The style of the header is in each page, so that browsers show it at once; that of what follows is a file, which they
+// keep.
 const style = readFileSync(new URL("assets/frame.css", import.meta.url), "utf8");
 
-/** Content-Security-Policy of the pages: files of this service and the header's style alone, no other inline style and no inline script. */
+/**
+ * Content-Security-Policy of the pages: files of this service and the header's style alone, no other inline style and
+ * no inline script.
+ */
 const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'sha256-${digest("sha256", style, "base64")}'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
 /** Markup whose values are escaped. */
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
 /**
- * What surrounds every page, and what pages depend on beyond their facts: the folder of style sheet and script, the paths and names of
- * other pages, the chains that are indexed, the root chain first, configured block explorers, and the network under which avatars are
- * served, if they are.
+ * What surrounds every page, and what pages depend on beyond their facts: the folder of style sheet and script, the
+ * paths and names of other pages, the chains that are indexed, the root chain first, configured block explorers, and
+ * the network under which avatars are served, if they are.
  */
 export type Frame = {
   assets: string;
@@ -45,7 +49,9 @@ export type Frame = {
   metadata?: string | undefined;
 };
 
-/** What values are shown by: the frame, the time of the index in Unix seconds, and verified primary names by address. */
+/**
+ * What values are shown by: the frame, the time of the index in Unix seconds, and verified primary names by address.
+ */
 export type View = {
   frame: Frame;
   now: number;
@@ -95,7 +101,10 @@ const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">
 <datalist id="suggestions"></datalist><button>Look up</button></form>
 </header>`;
 
-/** What a page is sent from. `read` reads its parts; `warning` stands above them; the script keeps an `isLive` page up to date. */
+/**
+ * What a page is sent from. `read` reads its parts; `warning` stands above them; the script keeps an `isLive` page up
+ * to date.
+ */
 type PageOptions = {
   frame: Frame;
   title: string;
@@ -105,7 +114,9 @@ type PageOptions = {
   log: Log;
 };
 
-/** Sends a page: its head and header at once, so that a browser shows them and loads its files while the parts are read. */
+/**
+ * Sends a page: its head and header at once, so that a browser shows them and loads its files while the parts are read.
+ */
 export function sendPage(
   c: Context,
   { frame, title, isLive, warning, read, log }: PageOptions,
@@ -389,8 +400,8 @@ export function listOf<Row>(
 }
 
 /**
- * A table whose rows begin with their header; `numbers` are aligned. Wide tables scroll, and narrow windows show each row as a card, for
- * which the roles keep what CSS would take from the elements.
+ * A table whose rows begin with their header; `numbers` are aligned. Wide tables scroll, and narrow windows show each
+ * row as a card, for which the roles keep what CSS would take from the elements.
  */
 export function table(
   label: string,

@@ -4,8 +4,8 @@ import type { NameRow } from "../../read/names/rows.ts";
 import { count, facts, type Html, hash, linkAccount, shown, type View } from "./layout.ts";
 import { coinName } from "./words.ts";
 
-// Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown: what they are called, and how the
-// page of an account begins at services that have one.
+// Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown: what they
+// are called, and how the page of an account begins at services that have one.
 const texts: Readonly<Record<string, readonly [label: string, page?: string]>> = {
   name: ["Display name"],
   description: ["Description"],
@@ -31,7 +31,8 @@ const texts: Readonly<Record<string, readonly [label: string, page?: string]>> =
 };
 const order = Object.keys(texts);
 
-// Records of agents (ENSIP-25, ENSIP-26): `agent-endpoint[mcp]` is that of a protocol, `agent-registration[<registry>][167]` of an agent's id.
+// Records of agents (ENSIP-25, ENSIP-26): `agent-endpoint[mcp]` is that of a protocol,
+// `agent-registration[<registry>][167]` of an agent's id.
 function agentText(key: string): [label: string] | undefined {
   const [, kind, first, second] =
     /^agent-(context|endpoint|registration)(?:\[([^[\]]*)\])?(?:\[([^[\]]*)\])?$/.exec(key) ?? [];
@@ -76,7 +77,9 @@ function textValue(key: string, value: string, at: number): Html {
   return isUrl ? outside(new URL(value).href, text) : text;
 }
 
-/** A record's value, by its key such as `text:url` or `addr:60`, cut after `at` characters; undefined if it is cleared. */
+/**
+ * A record's value, by its key such as `text:url` or `addr:60`, cut after `at` characters; undefined if it is cleared.
+ */
 export function recordValue(view: View, key: string, value: string, at = max): Html | undefined {
   if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
   if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? linkAccount(view, value) : hash(value);
@@ -86,7 +89,10 @@ export function recordValue(view: View, key: string, value: string, at = max): H
 
 const maxShown = 100;
 
-/** The text records of a name with its content hash, known keys first, and its addresses by chain; each undefined if there are none. */
+/**
+ * The text records of a name with its content hash, known keys first, and its addresses by chain; each undefined if
+ * there are none.
+ */
 export function recordLists(view: View, records: NonNullable<NameRow["records"]>) {
   const rank = (key: string) =>
     order.indexOf(key) < 0 ? order.length + (knownText(key) ? 0 : 1) : order.indexOf(key);

@@ -42,7 +42,10 @@ type PageParts<Body> = {
   missingOf?: (ask: PageAsk) => Promise<Page>;
 };
 
-/** GET /name/…, /address/…, /block/… and /transaction/… show REST responses as pages; GET /name?name= redirects to one of them. */
+/**
+ * GET /name/…, /address/…, /block/… and /transaction/… show REST responses as pages; GET /name?name= redirects to one
+ * of them.
+ */
 export function nameRoutes(sources: PageSources, frame: Frame): Hono {
   const { log } = sources;
   // A page whose first request fails shows why.

@@ -201,7 +201,10 @@ function linesOf(view: View, { entries, actions, isWhole }: Activity): Line[] {
   return [...own, ...more].sort((a, b) => b.time - a.time);
 }
 
-/** A table of what happened, newest first, one row for each transaction and name. `hasNames`: whether rows tell of which name. */
+/**
+ * A table of what happened, newest first, one row for each transaction and name. `hasNames`: whether rows tell of which
+ * name.
+ */
 export function activityTable(
   view: View,
   label: string,

@@ -26,7 +26,9 @@ export function titleOfChain(id: number): string {
 /** Base URLs of block explorers by chain id. */
 export type Explorers = Readonly<Record<number, string>>;
 
-/** The URL of a chain's block explorer: the configured one, else the one that viem knows; undefined if there is none. */
+/**
+ * The URL of a chain's block explorer: the configured one, else the one that viem knows; undefined if there is none.
+ */
 export function findExplorer(id: number, configured: Explorers = {}): string | undefined {
   return (configured[id] ?? known[id]?.[1])?.replace(/\/+$/, "");
 }
@@ -122,8 +124,8 @@ export function formatAmount(amount: string, currency: string): { exact: string;
 }
 
 /**
- * What readers should know of a name's letters: their script where they are not plain, in the words of ENSIP-15, or why the name is not
- * normalized. Undefined for plain names and unknown labels.
+ * What readers should know of a name's letters: their script where they are not plain, in the words of ENSIP-15, or why
+ * the name is not normalized. Undefined for plain names and unknown labels.
  */
 export function describeLetters(name: string): string | undefined {
   if (/^[a-z0-9.[\]_$-]*$/.test(name) || name.length > 1_000) return undefined;

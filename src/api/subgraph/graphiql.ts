@@ -7,8 +7,8 @@ export const graphiqlPolicy =
   "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; font-src data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /**
- * GraphiQL for an endpoint, with example queries in its tabs. The first is in the editor, or the query in the page's URL if it
- * `hasQuery`.
+ * GraphiQL for an endpoint, with example queries in its tabs. The first is in the editor, or the query in the page's
+ * URL if it `hasQuery`.
  */
 export function graphiqlPage({ head, top, assets }: Surround, endpoint: string, hasQuery: boolean) {
   const queries = exampleQueries(Math.floor(Date.now() / 1_000));

@@ -77,7 +77,8 @@ test("lets caches have no answer with errors", async () => {
   }
 });
 
-// Apollo Server's documentation of automatic persisted queries; the errors are those that Apollo Client's link looks for.
+// Apollo Server's documentation of automatic persisted queries; the errors are those that Apollo Client's link looks
+// for.
 describe("persisted queries", () => {
   const hashOf = (text: string) => createHash("sha256").update(text).digest("hex");
   let endpoint: ReturnType<typeof createEndpoint>;

@@ -173,7 +173,8 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain)
     });
 }
 
-// The ETag of GET responses contains the block: it changes with the next one, also with one of the same number and time.
+// The ETag of GET responses contains the block: it changes with the next one, also with one of the same number and
+// time.
 function taggedBy(subgraph: Subgraph, search: string) {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
   return (head: Head | undefined) => {
@@ -184,7 +185,8 @@ function taggedBy(subgraph: Subgraph, search: string) {
   };
 }
 
-// Responds to requests. Runs equal ones of the same moment once: a client's own before they wait for its turn, those of all after it.
+// Responds to requests. Runs equal ones of the same moment once: a client's own before they wait for its turn, those of
+// all after it.
 function createResponder(subgraph: Subgraph, send: Send) {
   const [join, joinOwn] = [
     joinEqual<SubgraphAnswer>(),

@@ -233,7 +233,8 @@ async function rolesNotRead({ lookup, address, relation }: AddressRequest, call:
   return isMore === "true" ? { completeness: "partial" as const, ...reason } : {};
 }
 
-// Leaves out names of ENSv2 that resolve otherwise: an alias leads elsewhere, records were cleared, or the resolver is of unknown code.
+// Leaves out names of ENSv2 that resolve otherwise: an alias leads elsewhere, records were cleared, or the resolver is
+// of unknown code.
 async function forward(
   lookup: LookupContext["lookup"],
   call: StatementCall & { params: { address: Hex } },
@@ -339,8 +340,8 @@ function expiringWithin(
   return ends.length === 0 ? [] : [`names.expires NOT IN (0, ${noExpiry})`, ...ends];
 }
 
-// Names by the address records of their resolvers: a stored record counts while its resolver is the name's; the default one if the resolver
-// falls back to it and the name has no record of its own (ENSIP-19). No name resolves to zero.
+// Names by the address records of their resolvers: a stored record counts while its resolver is the name's; the default
+// one if the resolver falls back to it and the name has no record of its own (ENSIP-19). No name resolves to zero.
 function resolving({ lookup, address, coinType, sort }: AddressRequest, holder: string): AddressBranches {
   const { namespaces, known, hasRecords } = lookup;
   const order = orders[sort];
@@ -381,7 +382,9 @@ function resolving({ lookup, address, coinType, sort }: AddressRequest, holder: 
   return { branches: [...exact, stored(byDefault)], filters };
 }
 
-/** SQL of the stored address records: under nodes, and in ENSv2 under record ids, of each node that is linked to one. */
+/**
+ * SQL of the stored address records: under nodes, and in ENSv2 under record ids, of each node that is linked to one.
+ */
 function addressRecords(namespaces: readonly IndexedNamespace[]): string {
   if (secondGeneration(namespaces) === undefined) return "resolver_address_records";
   return `(SELECT chain_id, address, node, coin_type, value FROM resolver_address_records UNION ALL
@@ -392,7 +395,10 @@ function addressRecords(namespaces: readonly IndexedNamespace[]): string {
 // 60, and those from the default one on (ENSIP-19).
 const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${2n * BigInt(defaultCoin) - 1n}`;
 
-/** SQL of the requested coin types whose record at the resolver in force is the address, as a JSON list, or the default one for them. */
+/**
+ * SQL of the requested coin types whose record at the resolver in force is the address, as a JSON list, or the default
+ * one for them.
+ */
 function matchedCoins(
   { hasRecords, namespaces }: AddressRequest["lookup"],
   holder: string,

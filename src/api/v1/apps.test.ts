@@ -6,8 +6,8 @@ import { type Entry, namesOf, openLookups } from "../../../test/support/lookups/
 import { labelhashIn, namehash } from "../../ens/names.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 
-// The requests that ENS's own applications send (manager, portal, worker), screen by screen, and the members that they read. Values are
-// what calls to the contracts returned at the last block of the recorded chain.
+// The requests that ENS's own applications send (manager, portal, worker), screen by screen, and the members that they
+// read. Values are what calls to the contracts returned at the last block of the recorded chain.
 
 const day = 86_400;
 const [graceOfV1, graceOfV2] = [90 * day, 28 * day];

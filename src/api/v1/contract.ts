@@ -9,7 +9,8 @@ import { type Envelope, isGateRefusal } from "../kit/errors.ts";
 import { type CursorQuery, openCursorPage } from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 
-// The wire format of the REST API that ENS's own applications read (docs/lookup.md): field names, codes, cursors, limits.
+// The wire format of the REST API that ENS's own applications read (docs/lookup.md): field names, codes, cursors,
+// limits.
 
 const codes = ["invalid_input", "not_found", "unsupported", "stale", "overloaded", "internal_error"] as const;
 
@@ -86,14 +87,19 @@ export const snapshotParameters = {
     .default("latest"),
 };
 
-/** Opens a page of a list under `/v1`. `list`: the list with its filters and order. Refuses the cursor of another one. */
+/**
+ * Opens a page of a list under `/v1`. `list`: the list with its filters and order. Refuses the cursor of another one.
+ */
 export const openPage = (query: CursorQuery, list: readonly unknown[], types: readonly SortType[]) =>
   openCursorPage(query, { list, types, refuse: (message) => refuse("invalid_input", message) });
 
 /** How final a position has to be. */
 export type FinalityWord = "latest" | "safe" | "finalized";
 
-/** Refuses a position of less than the newest finality, unless the chain's last block is final. `what`: what is read, in words. */
+/**
+ * Refuses a position of less than the newest finality, unless the chain's last block is final. `what`: what is read, in
+ * words.
+ */
 export function requireLatest(
   finality: FinalityWord,
   { current, chainId, what }: { current: CurrentStatus; chainId: number; what: string },

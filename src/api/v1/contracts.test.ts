@@ -22,8 +22,8 @@ import { registerNames } from "../../handlers/names.ts";
 import { registerProtocolAcceleration } from "../../plugins/protocol-acceleration.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 
-// Histories of names on ENS' own contracts (test/support/name-truth.ts): what the endpoints say of each name at each moment against
-// what the contracts returned at the same block.
+// Histories of names on ENS' own contracts (test/support/name-truth.ts): what the endpoints say of each name at each
+// moment against what the contracts returned at the same block.
 const truth = readNameTruth();
 const { contracts } = truth;
 const names = Object.keys(truth.moments[0]?.names ?? {});
@@ -161,7 +161,8 @@ function expectedSummaries(expected: ReadonlyMap<string, Facts>, person: string)
   });
 }
 
-// What the contracts emitted, by the names of entries; AddrChanged is an entry only where no AddressChanged of the same write is.
+// What the contracts emitted, by the names of entries; AddrChanged is an entry only where no AddressChanged of the same
+// write is.
 const signatures: Readonly<Record<string, readonly [keyof typeof contracts, string][]>> = {
   NewOwner: ofRegistries("NewOwner(bytes32,bytes32,address)"),
   Transfer: ofRegistries("Transfer(bytes32,address)"),

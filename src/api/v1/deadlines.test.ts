@@ -20,7 +20,8 @@ const time = new Date(later * 1_000).toISOString().replace(".000", "");
 const windows = `expires_window=${later}..${later + 1}&expires_window=${inGrace}..${inGrace + 1}`;
 const byGrace = `grace_ends_after=${past + grace}`;
 
-// In the order of the deadline and then of names: equal deadlines stay in the order of names, whatever that of deadlines.
+// In the order of the deadline and then of names: equal deadlines stay in the order of names, whatever that of
+// deadlines.
 test.each<[string, string[]]>([
   [`expires_after=${inGrace}&expires_before=${now}`, [...ended, "lapsed.wrapped.eth"]],
   [windows, [...ended, ...expiringLater]],

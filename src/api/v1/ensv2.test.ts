@@ -83,8 +83,8 @@ function expectedUnderEth(snapshot: Snapshot, { raw, authority, v1 }: Snapshot["
   };
 }
 
-// Whether a name leads through a registry twice. Of a registry below a name of its own there are names without end: lists have those of
-// the first time around (docs/data-model.md).
+// Whether a name leads through a registry twice. Of a registry below a name of its own there are names without end:
+// lists have those of the first time around (docs/data-model.md).
 function isInCircle({ registries }: Snapshot, labels: readonly Hex[]): boolean {
   const path: Hex[] = [root];
   for (const label of labels.slice(1).reverse()) {
@@ -105,7 +105,8 @@ const set = (value: string | null | undefined) => (value && !/^0x0*$/.test(value
 // A text with a NUL counts as unset; see docs/compatibility.md.
 const textOf = (value: Hex | null) => (set(value) === null ? null : textValue(hexToString(value ?? "0x")));
 
-// What calls to a resolver return of the grouped records of a row: an address without its own value is the default one (ENSIP-19).
+// What calls to a resolver return of the grouped records of a row: an address without its own value is the default one
+// (ENSIP-19).
 function answersOf({ records }: NameRow) {
   const address = (coin: string) => set(records?.addresses[coin] ?? records?.addresses["2147483648"] ?? null);
   return {
@@ -117,8 +118,8 @@ function answersOf({ records }: NameRow) {
   };
 }
 
-// How names came over, by who moved which token in the transaction: the wrapper's to a controller and then to the Graveyard (locked), or
-// given back by the wrapper (unlocked); of subnames the same, by the registry of their parent.
+// How names came over, by who moved which token in the transaction: the wrapper's to a controller and then to the
+// Graveyard (locked), or given back by the wrapper (unlocked); of subnames the same, by the registry of their parent.
 const migrated: [string, string][] = [
   ["migrateme.eth", "unwrapped"],
   ["wrapunlocked.eth", "unlocked_wrapped"],

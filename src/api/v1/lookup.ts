@@ -149,8 +149,8 @@ export const lookup = endpoint({
 });
 
 /**
- * The verified primary names of up to a hundred addresses, by address: of the names that an address holds, the one that it claims and that
- * resolves to it. Pages call it; it is not served over HTTP, and costs what `/v1/lookup` does.
+ * The verified primary names of up to a hundred addresses, by address: of the names that an address holds, the one that
+ * it claims and that resolves to it. Pages call it; it is not served over HTTP, and costs what `/v1/lookup` does.
  */
 export const primaryNames = endpoint({
   ...ofLookup,

@@ -11,8 +11,9 @@ import { findV2Contracts } from "../../read/names/v2-names.ts";
 import { createDatabase, type QueuedDatabase } from "../../read/sql/client.ts";
 import { buildDocument } from "../kit/docs.ts";
 
-// Every route under /v1, with every parameter, in every mode and with every set of plugins that docs/datasources.md names: no error of our own
-// statements (500), and nothing that an outage looks like (503) but where a plugin is missing, which the route documents.
+// Every route under /v1, with every parameter, in every mode and with every set of plugins that docs/datasources.md
+// names: no error of our own statements (500), and nothing that an outage looks like (503) but where a plugin is
+// missing, which the route documents.
 
 const address = "0x70997970c51812dc3a010c7d01b50e0d17dc79c8";
 const contract = "0xf29100983e058b709f3d539b0c765937b804ac15";
@@ -149,7 +150,8 @@ test("every parameter of every route has values", () => {
   expect(without).toEqual([]);
 });
 
-// The modes and sets that docs/datasources.md names, as far as they differ in what /v1 reads: `tokenscope` adds nothing to it. Long runs have all.
+// The modes and sets that docs/datasources.md names, as far as they differ in what /v1 reads: `tokenscope` adds nothing
+// to it. Long runs have all.
 const all = ["subgraph", "basenames", "lineanames", "threedns", "protocol-acceleration"];
 type Mode = [mode: string, plugins: string[], name?: "mainnet" | "sepolia-v2"];
 const withoutRecords = all.slice(0, -1);

@@ -17,7 +17,8 @@ import {
 import { namehash } from "../../ens/names.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 
-// Rows of names, subnames and search. The rules are those of docs/names.md, which v1-contracts.test.ts proves for the root chain.
+// Rows of names, subnames and search. The rules are those of docs/names.md, which v1-contracts.test.ts proves for the
+// root chain.
 const { client, insert, store, setRecords, setAddresses, claim, open, get, post, all } =
   await createStoredNames();
 
@@ -65,7 +66,8 @@ test("a name with its records", async () => {
   expect(meta.source).toBe("indexed");
 });
 
-// ENSIP-7 and the resolver's profiles: the setters take empty bytes and empty text, and the getters return them where nothing was set.
+// ENSIP-7 and the resolver's profiles: the setters take empty bytes and empty text, and the getters return them where
+// nothing was set.
 describe("a record of empty bytes, of empty text or of the zero address is none", async () => {
   await store("cleared.eth", { owner: dave, resolver: publicResolver });
   await setRecords("cleared.eth", { seen: { coins: [60, 0], texts: ["url"] } });

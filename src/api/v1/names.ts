@@ -110,7 +110,9 @@ function homeIn(lookup: LookupContext["lookup"], row: { home: number }, asked: s
   return home;
 }
 
-/** Reads the name in the path with its records, at the position that is asked for. `what`: what is read of it, in words. */
+/**
+ * Reads the name in the path with its records, at the position that is asked for. `what`: what is read of it, in words.
+ */
 async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: string) {
   const { params, query, current } = call;
   const read = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });

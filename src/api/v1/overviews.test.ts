@@ -12,7 +12,8 @@ import { namehash } from "../../ens/names.ts";
 import { isNormalizedLabel } from "../../ens/normalization.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 
-// What /v1 says of resolvers and registries of ENSv2 against what calls returned, and what logs of the recorded chain tell.
+// What /v1 says of resolvers and registries of ENSv2 against what calls returned, and what logs of the recorded chain
+// tell.
 const index = createV2Index();
 const plugins = v2Environment.PLUGINS.split(",");
 const stored = await createStoredIndex({ withEvents: true });

@@ -42,7 +42,8 @@ import { answerRecords, recordsOfNameSchema, recordsParameters } from "./names.t
 import { includeParameter } from "./parameters.ts";
 import { permissionSchema, readRoleRows } from "./permissions.ts";
 
-// Reads of a contract, a resolver or a registry, under `/v1`. Its address is checked to be one, so that SQL may hold it.
+// Reads of a contract, a resolver or a registry, under `/v1`. Its address is checked to be one, so that SQL may hold
+// it.
 
 const params = z.object({ chain_id: chainIdParameter("chain_id"), address: anyCaseAddress("address") });
 
@@ -67,7 +68,10 @@ const positionSql = (
 type Placed = z.output<typeof positionSchema>;
 const nameSchema = rowSchema.pick({ name: true, display_name: true, namespace: true, namehash: true });
 
-/** The namespaces on a contract's chain whose links to resolvers are indexed, and `meta`. Refuses another chain or position. */
+/**
+ * The namespaces on a contract's chain whose links to resolvers are indexed, and `meta`. Refuses another chain or
+ * position.
+ */
 function openContract(
   { namespaces, hashOf }: OverviewSource,
   { params, query, current, keys }: OverviewCall,
@@ -96,7 +100,10 @@ const max = 10_000;
 const countUpTo = (limit: number, from: string) =>
   `(SELECT nullif(count(*), ${limit + 1})::int FROM (SELECT FROM ${from} LIMIT ${limit + 1}) c)`;
 
-/** Rows, each part in the order of an index. `list`: name and filters; `from`: FROM clauses and conditions; `row`: SQL of a row as JSON. */
+/**
+ * Rows, each part in the order of an index. `list`: name and filters; `from`: FROM clauses and conditions; `row`: SQL
+ * of a row as JSON.
+ */
 type RowsSql = { list: unknown[]; from: string | string[]; order: Record<string, SortType>; row: string };
 
 /** A page of a list of a contract, with its total up to the limit if `isCounted`. */
@@ -121,11 +128,15 @@ async function readPage<T>(
   return { rows: found.shown.map((one) => one.row), page: found.page };
 }
 
-// SQL conditions on ids of resolvers, each of one name: all of a contract's, in the order of nodes. In subgraph mode they have no chain.
+// SQL conditions on ids of resolvers, each of one name: all of a contract's, in the order of nodes. In subgraph mode
+// they have no chain.
 const idsOf = (id: string, { params: { chain_id, address } }: OverviewCall) =>
   [`${chain_id}-${address}-`, `${address}-`].map((start) => `${id} > '${start}' AND ${id} < '${start}~'`);
 
-/** Reads what is known of a resolver. Refuses one that no event named. `kind`: how one of ENSv2 keeps records; `isKnown`: its code is known. */
+/**
+ * Reads what is known of a resolver. Refuses one that no event named. `kind`: how one of ENSv2 keeps records;
+ * `isKnown`: its code is known.
+ */
 async function readResolver(lookup: OverviewSource, call: OverviewCall, what = "resolver") {
   const { chain_id, address } = call.params;
   const opened = openContract(lookup, call, what);
@@ -170,8 +181,8 @@ const resolverOverview = endpoint({
   },
 });
 
-// On the root chain names and entries of ENSv2 have an id of their resolver, on others only the resolver's own row has it. Any of them may
-// be out of date: what is in force decides.
+// On the root chain names and entries of ENSv2 have an id of their resolver, on others only the resolver's own row has
+// it. Any of them may be out of date: what is in force decides.
 async function boundNames(
   lookup: OverviewSource,
   call: OverviewCall,
@@ -296,7 +307,8 @@ const resolverRecords = endpoint({
       refuse("invalid_input", `namespace must be ${known} for a resolver on chain ${chain_id}`);
     const read = await readNameOfPath(lookup, call.query.name, call);
     const isInForce = home.v2 !== undefined && (kind !== "unknown" || facts.implementation !== null);
-    // As if the name had this resolver. One of the first generation keeps records by node, as the public one of ENSv2 does.
+    // As if the name had this resolver. One of the first generation keeps records by node, as the public one of ENSv2
+    // does.
     const v2 = { ...noEntry, isInForce };
     const at = { home: lookup.namespaces.indexOf(home) + 1, status: "active" as const };
     const row = { ...read.found.row, ...at, resolver: address, v2 };
@@ -321,7 +333,9 @@ function placeSql(v2: V2Contracts, address: Hex): string {
 
 type PathPlace = { node: Hex; name: string; parent: Hex; path: number };
 
-/** Reads what is known of a registry of ENSv2. Refuses one that no event named. `isProven`: whether its code is known. */
+/**
+ * Reads what is known of a registry of ENSv2. Refuses one that no event named. `isProven`: whether its code is known.
+ */
 async function readRegistry(lookup: OverviewSource, call: OverviewCall) {
   const { address } = call.params;
   const { home, meta } = openContract(lookup, call, "registry");
@@ -399,7 +413,8 @@ const registryOverview = endpoint({
   },
 });
 
-// Rows `e` of `v2_domains` for the labels under the registry's name. An unregistered one has neither an owner nor a date to come.
+// Rows `e` of `v2_domains` for the labels under the registry's name. An unregistered one has neither an owner nor a
+// date to come.
 const labelsOf = ({ v2, place, address }: FoundRegistry) => `v2_domains e
   WHERE ${place ? `e.path = ${place.path} AND e.parent_id = '${place.node}'` : "false"} AND e.chain_id = ${v2.chainId}
     AND e.registry = '${address}' AND (e.owner_id <> '${zeroAddress}' OR e.expiry_date > ${indexTime})`;

@@ -194,7 +194,8 @@ test.each([
   expect([status, error]).toMatchObject([400, { code: "invalid_input", message }]);
 });
 
-// A proxy of code that nobody knows says of an account what it likes, as often as it likes; so may the owner of a registry.
+// A proxy of code that nobody knows says of an account what it likes, as often as it likes; so may the owner of a
+// registry.
 describe("with thousands of roles by strangers", async () => {
   const { client } = stored;
   const [liar, stranger] = [`0x00${"1a".repeat(19)}`, addressOf("5a")];

@@ -157,7 +157,8 @@ const handleOf = (chainId: number, { address, resource }: Record<"address" | "re
 
 type PermissionSubject = Pick<Permission, "registration_id" | "name" | "authority_context">;
 
-// Cursor of a role: account, contract, resource. Cursor of a name held in the first generation: name, node, and what the grant is for.
+// Cursor of a role: account, contract, resource. Cursor of a name held in the first generation: name, node, and what
+// the grant is for.
 const [byRoles, byNames] = ["0", "1"] as const;
 
 /** Reads rows of roles: each for the registration in force that has the registry or resolver, else for the resource. */
@@ -267,7 +268,8 @@ async function ofAddress({ lookup, call, after, limit }: PageRequest): Promise<F
   return { rows: [...rows, ...held], meta: partly(everySurface), end: end && [byRoles, ...end] };
 }
 
-// Grants of the names that an address holds in the first generation: over the registration and at its resolver, by name.
+// Grants of the names that an address holds in the first generation: over the registration and at its resolver, by
+// name.
 async function ofHolder({ lookup, call, after, limit }: PageRequest, account: Hex): Promise<Positioned[]> {
   const { namespaces } = lookup;
   if (isCustodian(namespaces, account)) return [];

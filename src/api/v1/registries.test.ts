@@ -326,7 +326,8 @@ async function openSubgraph(world: World) {
   };
 }
 
-// birchatlas.eth has dao, whose registry has pay, whose registry has dao and so on; a registry is under every name on the way.
+// birchatlas.eth has dao, whose registry has pay, whose registry has dao and so on; a registry is under every name on
+// the way.
 test("a registry with 47 names has what it holds under each of them", async () => {
   const world = await createWorld();
   const chain = times(47).map(numbered);

@@ -16,8 +16,8 @@ import { findV2Contracts } from "../../read/names/v2-names.ts";
 import { type ApiContext, endpoints } from "../../service/endpoints.ts";
 import { buildDocument } from "../kit/docs.ts";
 
-// The samples of docs/lookup-samples.md, from the recorded chain that `npm run demo -- --ensv2` serves, and docs/lookup-reference.md, from
-// the OpenAPI document. `vitest run src/api/v1/samples.test.ts -u` writes them anew.
+// The samples of docs/lookup-samples.md, from the recorded chain that `npm run demo -- --ensv2` serves, and
+// docs/lookup-reference.md, from the OpenAPI document. `vitest run src/api/v1/samples.test.ts -u` writes them anew.
 const pageOf = (name: string) => fileURLToPath(new URL(`../../../docs/${name}`, import.meta.url));
 const samples = pageOf("lookup-samples.md");
 const lookups = endpoints.filter(({ path }) => path.startsWith("/v1/"));

@@ -21,8 +21,9 @@ import { needsNames, ofLookup } from "./lists.ts";
 // Figures over time: sums of days that src/read/stats counts.
 
 /**
- * What is counted. `columns`: of its rows, `amount` of money, with the metric of each; `minus`: one that is subtracted. `part`: what rows of
- * one period differ by. `kind` as of `readFigures`. `isAhead`: also of days to come, which are shown unless others are asked for.
+ * What is counted. `columns`: of its rows, `amount` of money, with the metric of each; `minus`: one that is subtracted.
+ * `part`: what rows of one period differ by. `kind` as of `readFigures`. `isAhead`: also of days to come, which are
+ * shown unless others are asked for.
  */
 export type FigureOverTime = {
   title: string;
@@ -143,7 +144,8 @@ function periodsOf({ interval, from, to }: StatsQuery, today: number, isAhead = 
 
 type StatsSource = LookupContext["lookup"];
 
-// The nodes below which names are asked for. Where accounts are counted, an empty text for all names: some have names below several.
+// The nodes below which names are asked for. Where accounts are counted, an empty text for all names: some have names
+// below several.
 function parentsOf(
   { namespaces }: StatsSource,
   { chain_id, parent }: StatsQuery,

@@ -64,7 +64,9 @@ async function receiver(
   return { url: await startServer(handle), received, numbers: () => received.flatMap((one) => one.numbers) };
 }
 
-/** A clock whose pauses are over at once. Its time moves in pauses of hooks alone, not in those between signs of life. */
+/**
+ * A clock whose pauses are over at once. Its time moves in pauses of hooks alone, not in those between signs of life.
+ */
 function quickClock(): Clock {
   let time = Date.now();
   return {

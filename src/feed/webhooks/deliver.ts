@@ -36,8 +36,8 @@ type WebhookOptions = {
 };
 
 /**
- * Delivers the feed to each hook, in order and at least once, while no other index of the namespace does. Returns how to stop it, and the
- * status of the hooks.
+ * Delivers the feed to each hook, in order and at least once, while no other index of the namespace does. Returns how
+ * to stop it, and the status of the hooks.
  */
 export function startWebhooks(options: WebhookOptions) {
   const { hooks, database, isReady, registry, clock = systemClock, waitingMs = 10_000 } = options;
@@ -140,7 +140,8 @@ function createDelivery(hook: Hook, tools: Tools) {
       kept = undefined;
       const { paused, pending, failures, nextAt = 0 } = before.state;
       const left = nextAt - clock.now();
-      // The clock was set back behind the last attempt, which may have been refused for it, if more is left than the whole delay.
+      // The clock was set back behind the last attempt, which may have been refused for it, if more is left than the
+      // whole delay.
       const isDue = left > (attempts[failures] ?? 0) * 1_000;
       const wait = paused === undefined ? Math.min(isDue ? 0 : left, waitingMs) : waitingMs;
       const go = () => (pending === undefined ? fill(before) : attempt(before, pending));

@@ -2,7 +2,10 @@ import type { Registry } from "prom-client";
 import { addGauge } from "../../ponder/gauge.ts";
 import type { HookState } from "./positions.ts";
 
-/** A hook, for metrics and the status page. Counts are of this process: messages delivered, attempts failed. `isHeld`: it delivers them. */
+/**
+ * A hook, for metrics and the status page. Counts are of this process: messages delivered, attempts failed. `isHeld`:
+ * it delivers them.
+ */
 export type HookStatus = Pick<HookState, "fault" | "paused"> & {
   name: string;
   isHeld: boolean;

@@ -49,7 +49,9 @@ export function openPositions(run: Statement, namespace: string) {
         [namespace, hooks.map(({ name }) => name), states],
       );
     },
-    /** Takes and keeps the hooks of which no other deliverer gave a sign of life within a minute. Returns their names. */
+    /**
+     * Takes and keeps the hooks of which no other deliverer gave a sign of life within a minute. Returns their names.
+     */
     async hold(names: readonly string[], deliverer: string): Promise<ReadonlySet<string>> {
       const { rows } = await run(
         `UPDATE ${table} SET deliverer = $3, alive_at = now() WHERE namespace = $1 AND name = ANY($2::text[])

@@ -2,12 +2,15 @@ import { randomUUID } from "node:crypto";
 import type { Hook } from "../../config/webhooks-file.ts";
 import type { HookState, Positions, StoredState } from "./positions.ts";
 
-/** A message of the feed: an event, the events that a reorganization reverted, or names that have their labels now; or a reminder. */
+/**
+ * A message of the feed: an event, the events that a reorganization reverted, or names that have their labels now; or a
+ * reminder.
+ */
 export type FeedMessage = { id: string; event: "event" | "reverted" | "healed" | "reminder"; data: object };
 
 /**
- * Reads the feed after an id, or from `from` on without one. Pass `position` to the next read, also if nothing matched; at the end of the feed
- * it is `after` itself. `mustRefetch`: the id is of another index, whose events differ.
+ * Reads the feed after an id, or from `from` on without one. Pass `position` to the next read, also if nothing matched;
+ * at the end of the feed it is `after` itself. `mustRefetch`: the id is of another index, whose events differ.
  */
 export type ReadFeed = (
   after: string | undefined,
@@ -90,7 +93,10 @@ export const withoutLag = async (name: string, stored: StoredState, positions: P
     ? stored
     : positions.save(name, stored, { ...stored.state, behindSince: undefined });
 
-/** The first messages as one body below 20 kB; one that is longer by itself goes alone. `end`: the position behind all of them. */
+/**
+ * The first messages as one body below 20 kB; one that is longer by itself goes alone. `end`: the position behind all
+ * of them.
+ */
 export function packed(messages: readonly FeedMessage[], end: string | undefined) {
   const texts: string[] = [];
   let bytes = 1;

@@ -15,8 +15,8 @@ type Reminder = NonNullable<Awaited<ReturnType<ReadHookReminders>>>["reminders"]
 type Fill = (stored: StoredState) => Promise<Step>;
 
 /**
- * Adds reminders to what fills a hook's next delivery: both take turns, so that neither waits for the end of the other. A place is stored
- * with the delivery, and so nothing is read twice.
+ * Adds reminders to what fills a hook's next delivery: both take turns, so that neither waits for the end of the other.
+ * A place is stored with the delivery, and so nothing is read twice.
  */
 export function withReminders(
   { name, filter, reminders, events }: Hook,

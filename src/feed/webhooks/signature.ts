@@ -5,7 +5,9 @@ import type { Hook } from "../../config/webhooks-file.ts";
 /** A message as it is sent: its id stays over all attempts. */
 export type Delivery = { id: string; body: string };
 
-/** Headers of a delivery by Standard Webhooks: `v1` by HMAC-SHA256, and `v1a` by ed25519 if the hook has a private key. */
+/**
+ * Headers of a delivery by Standard Webhooks: `v1` by HMAC-SHA256, and `v1a` by ed25519 if the hook has a private key.
+ */
 export function signedHeaders(
   { secret, privateKey }: Pick<Hook, "secret" | "privateKey">,
   { id, body }: Delivery,

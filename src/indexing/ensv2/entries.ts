@@ -6,8 +6,8 @@ import { type Scope, upsert } from "../scope.ts";
 import { addEntryEvent, type EntryEvent } from "./events.ts";
 import { countEntry, nameClaim, nameEntry, saveContract as save, toStorageId } from "./registry-paths.ts";
 
-// Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could emit is reported and
-// skipped, and an entry counts only if a name leads to its registry.
+// Entries of registries, as the contracts store them. The emitter may be any contract: a log that no registry could
+// emit is reported and skipped, and an entry counts only if a name leads to its registry.
 
 type EntryRow = typeof v2Entry.$inferSelect;
 type TokenLabel = { tokenId: bigint; labelHash: Hex; label: Hex };
@@ -16,7 +16,9 @@ type Tokens = { operator: Hex; from: Hex; to: Hex; ids: readonly bigint[]; value
 const versions = 0xffff_ffffn;
 const maxLabelBytes = 255;
 
-/** LabelRegistered: replaces the whole entry. `sender` tells whether the name was migrated from the first generation. */
+/**
+ * LabelRegistered: replaces the whole entry. `sender` tells whether the name was migrated from the first generation.
+ */
 export async function applyLabelRegistered(
   scope: Scope,
   { owner, expiry, sender, ...label }: TokenLabel & { owner: Hex; expiry: bigint; sender: Hex },
@@ -95,8 +97,8 @@ export const applyTokenResource = changing(({ resource }: { resource: bigint }, 
 );
 
 /**
- * TransferSingle or TransferBatch. A burn before the expiry belongs to a change of roles, and TokenRegenerated follows. A later burn ends a
- * registration and raises both versions; it precedes the event that replaces the entry.
+ * TransferSingle or TransferBatch. A burn before the expiry belongs to a change of roles, and TokenRegenerated follows.
+ * A later burn ends a registration and raises both versions; it precedes the event that replaces the entry.
  */
 export async function applyTokens(scope: Scope, { ids, values, ...parties }: Tokens): Promise<void> {
   if (ids.length !== values.length) return scope.report("odd-token-batch", scope);
@@ -173,8 +175,8 @@ async function replaceEntry(
 /** Columns to set, and the event for histories. */
 type EntryChange = { set: Partial<Omit<EntryRow, "chainId" | "registry" | "storageId">>; event?: EntryEvent };
 
-// A handler that changes the entry of a token and returns it; undefined if it could not. It reports an unknown entry, and a change that
-// contradicts the entry: `changes` returns undefined for it.
+// A handler that changes the entry of a token and returns it; undefined if it could not. It reports an unknown entry,
+// and a change that contradicts the entry: `changes` returns undefined for it.
 function changing<Args extends object>(
   changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: EntryRow) => EntryChange | undefined,
 ) {
@@ -236,8 +238,9 @@ export async function applyParentUpdated(
   await nameClaim(scope, scope.emitter);
 }
 
-// A registry of a locked name does not announce its parent: it is under the registry that it was deployed for, by a migration controller or
-// by that registry itself. Anybody else can deploy one for any name, and nobody knows which. Returns whether it was adopted now.
+// A registry of a locked name does not announce its parent: it is under the registry that it was deployed for, by a
+// migration controller or by that registry itself. Anybody else can deploy one for any name, and nobody knows which.
+// Returns whether it was adopted now.
 async function adoptWrapperRegistry(
   scope: Scope,
   { subregistry: address, registry: parent, label: parentLabel, labelhash }: EntryRow,

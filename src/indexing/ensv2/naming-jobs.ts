@@ -1,7 +1,10 @@
 import { v2Contract, v2NamingJob, v2NamingQueue, v2RegistryPath } from "../../schema/ensv2.ts";
 import { type Scope, upsert } from "../scope.ts";
 
-/** Entries to be named at a path of their registry: `count` of them, from `storageId` backwards. `node` is that of a path given up. */
+/**
+ * Entries to be named at a path of their registry: `count` of them, from `storageId` backwards. `node` is that of a
+ * path given up.
+ */
 export type NamingJob = Omit<typeof v2NamingJob.$inferSelect, "chainId" | "position">;
 
 // Limits in rows of a log, of all logs of a block, and of a waiting job's turn. What is left waits for later logs.
@@ -9,7 +12,10 @@ const maxPerLog = 512;
 const maxPerBlock = 8_192;
 const turn = 64;
 
-/** Runs the given jobs, then waiting ones, within the limits; the rest waits. `run` returns the rows spent and the jobs left. */
+/**
+ * Runs the given jobs, then waiting ones, within the limits; the rest waits. `run` returns the rows spent and the jobs
+ * left.
+ */
 export async function runNamingJobs(
   scope: Scope,
   given: readonly NamingJob[],

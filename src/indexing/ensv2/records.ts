@@ -18,8 +18,8 @@ import { findDomain } from "../domains.ts";
 import { applyProvenLabel, completeAction, openAction } from "../registrar.ts";
 import { type Scope, upsert } from "../scope.ts";
 
-// What the common events do not carry of ENSv2: records under record ids, to which names are linked; aliases of resolvers keyed by nodes;
-// sales of names; accounts that act for others.
+// What the common events do not carry of ENSv2: records under record ids, to which names are linked; aliases of
+// resolvers keyed by nodes; sales of names; accounts that act for others.
 
 /** Linked: the node has the records of the record id; 0 unlinks it. The root node's link is the default. */
 export function applyLinked(
@@ -97,7 +97,10 @@ export function applyAccountCreated(
 type SalePrice = { base: bigint; premium: bigint };
 type Sale = { label: Hex; duration: bigint; paymentToken: Hex; referrer: Hex };
 
-/** NameRegistered of the .eth registrar (the last log of a registration) or NameRenewed: an action on a name of the registry. */
+/**
+ * NameRegistered of the .eth registrar (the last log of a registration) or NameRenewed: an action on a name of the
+ * registry.
+ */
 export async function addSale(
   scope: Scope,
   subregistryId: string,
@@ -132,7 +135,10 @@ function factsOf({ paymentToken, referrer }: Sale, { base, premium }: SalePrice)
   };
 }
 
-/** Label of the label store, where anybody may announce one. It heals first-generation .eth names whose own events carry no label. */
+/**
+ * Label of the label store, where anybody may announce one. It heals first-generation .eth names whose own events carry
+ * no label.
+ */
 export async function applyLabel(
   scope: Scope,
   { labelHash: labelhash, label }: { labelHash: Hex; label: Hex },

@@ -23,8 +23,8 @@ import {
 } from "./entries.ts";
 import { applyLabel } from "./records.ts";
 
-// Rules of names of entries that the recorded chain does not show. Which names registries have that are put under others, in circles too, is
-// held by v1-registries.test.ts and the tests of ENSv2 in the subgraph.
+// Rules of names of entries that the recorded chain does not show. Which names registries have that are put under
+// others, in circles too, is held by v1-registries.test.ts and the tests of ENSv2 in the subgraph.
 
 const address = (byte: string): Hex => `0x${byte.repeat(20)}`;
 const addresses = ["e0", "d1", "b7", "c0", "99", "a0", "a1", "b0"].map(address);
@@ -87,7 +87,8 @@ test.each([
   expect(names()).toEqual(["liar.eth"]);
 });
 
-// The receiver of a new token is called while it is minted: what it sets then comes before the rest of the registration.
+// The receiver of a new token is called while it is minted: what it sets then comes before the rest of the
+// registration.
 test.each([
   ["nothing else", undefined],
   ["what the registration itself sets, which comes last", address("f2")],

@@ -7,8 +7,8 @@ import { ensureAccount, ensureResolver } from "../events.ts";
 import { childName, type Scope, upsert } from "../scope.ts";
 import { type NamingJob, runNamingJobs } from "./naming-jobs.ts";
 
-// Names of entries, for lists of names. A registry has a path for each name that it is put under, and an entry has a row for each path of
-// its registry. A change above rewrites no row: readers check whether a path is reached.
+// Names of entries, for lists of names. A registry has a path for each name that it is put under, and an entry has a
+// row for each path of its registry. A change above rewrites no row: readers check whether a path is reached.
 
 type PathEntry = typeof v2Entry.$inferSelect;
 type ContractRow = typeof v2Contract.$inferSelect;
@@ -17,8 +17,8 @@ type RegistryPath = { node: Hex; name: string; registry: Hex; path: number; abov
 /** The entry that leads to a registry, and the path of the entry's own registry. */
 type Edge = { parent: Hex; storageId: Hex; parentPath: number };
 
-// Anybody can put a registry under their names, so the names that it does not claim are limited. A registry with many entries is listed
-// under fewer of them, so that the rows of a log do not multiply.
+// Anybody can put a registry under their names, so the names that it does not claim are limited. A registry with many
+// entries is listed under fewer of them, so that the rows of a log do not multiply.
 const maxUnclaimed = 64;
 const fewUnclaimed = 8;
 const maxRows = 1_024;
@@ -37,8 +37,8 @@ export function saveContract(
 }
 
 /**
- * Names the entry at each path of its registry, and the entries of its subregistry where the name is new or `isBack` in force. `left`: the
- * subregistry that it had before.
+ * Names the entry at each path of its registry, and the entries of its subregistry where the name is new or `isBack` in
+ * force. `left`: the subregistry that it had before.
  */
 export async function nameEntry(
   scope: Scope,
@@ -147,7 +147,10 @@ async function nameEntries(
   }
 }
 
-/** Makes a new entry its registry's latest; returns the one before. Undefined for an existing entry or a registry without paths. */
+/**
+ * Makes a new entry its registry's latest; returns the one before. Undefined for an existing entry or a registry
+ * without paths.
+ */
 export async function countEntry(scope: Scope, storageId: Hex): Promise<Hex | undefined> {
   const { db, chainId, emitter: registry } = scope;
   if (scope.v2.fixedRegistries.has(registry)) return undefined;
@@ -159,7 +162,10 @@ export async function countEntry(scope: Scope, storageId: Hex): Promise<Hex | un
   return row?.lastEntry ?? undefined;
 }
 
-/** Node of the name that a token stands for now; undefined if its registry is of unknown code, or if no name leads there. */
+/**
+ * Node of the name that a token stands for now; undefined if its registry is of unknown code, or if no name leads
+ * there.
+ */
 export async function nodeOfV2Token(
   scope: Scope,
   { registry, tokenId }: { registry: Hex; tokenId: bigint },
@@ -177,14 +183,17 @@ export async function nodeOfV2Token(
   return found && subnode(found.node, entry.labelhash);
 }
 
-/** The id under which a registry stores the entry of a token id, resource or labelhash: its last four bytes are zero. */
+/**
+ * The id under which a registry stores the entry of a token id, resource or labelhash: its last four bytes are zero.
+ */
 export function toStorageId(id: bigint): Hex {
   return tokenIdToHex(id & ~0xffff_ffffn);
 }
 
 type Below = RegistryPath & { above: Edge };
 
-// Whether each path on the way up passes a test, up to one for which the test returns "enough". False beyond the deepest level.
+// Whether each path on the way up passes a test, up to one for which the test returns "enough". False beyond the
+// deepest level.
 async function passUpwards(
   scope: Scope,
   from: RegistryPath,
@@ -216,8 +225,8 @@ async function reachedUntil(scope: Scope, from: RegistryPath): Promise<bigint> {
 
 const isReached = async (scope: Scope, from: RegistryPath) => (await reachedUntil(scope, from)) > 0n;
 
-// The path that leads to the registry for longest. Whatever else a bound leaves out, all entries are listed there: while names of strangers
-// hold, or after them, an entry that the walk reaches has a name in lists.
+// The path that leads to the registry for longest. Whatever else a bound leaves out, all entries are listed there:
+// while names of strangers hold, or after them, an entry that the walk reaches has a name in lists.
 async function homeOf(scope: Scope, paths: readonly RegistryPath[]): Promise<RegistryPath | undefined> {
   let [home, longest]: [RegistryPath | undefined, bigint] = [undefined, 0n];
   for (const path of paths) {
@@ -243,7 +252,10 @@ export async function isProvenRegistry(scope: Scope): Promise<boolean> {
   return v2.fixedRegistries.has(address) || isProven(scope, await db.find(v2Contract, { chainId, address }));
 }
 
-/** Whether the emitter is a proven registry or a resolver whose code the deployment has; undefined for any other contract. */
+/**
+ * Whether the emitter is a proven registry or a resolver whose code the deployment has; undefined for any other
+ * contract.
+ */
 export async function knownCode(scope: Scope): Promise<"registry" | "resolver" | undefined> {
   const { db, chainId, emitter: address, v2 } = scope;
   if (v2.fixedRegistries.has(address)) return "registry";
@@ -263,7 +275,8 @@ function isProven({ v2 }: Scope, row: ContractRow | null): boolean {
 
 type ListedPath = RegistryPath & { isListed: boolean };
 
-// The paths of a registry, the oldest first. New entries are listed only at the paths within its capacity, and at its home.
+// The paths of a registry, the oldest first. New entries are listed only at the paths within its capacity, and at its
+// home.
 async function pathsOf(scope: Scope, registry: Hex): Promise<ListedPath[]> {
   const fixed = scope.v2.fixedRegistries.get(registry);
   if (fixed !== undefined) return [{ ...fixed, registry, path: 0, isListed: true }];
@@ -303,8 +316,8 @@ async function pathAt({ db, chainId, v2 }: Scope, registry: Hex, path: number): 
 /** The rows spent, and the jobs that follow. */
 type Put = { spent: number; jobs: NamingJob[] };
 
-// Puts the entry's subregistry under its name. A registry on the way to itself gets no further path, nor does one of unknown code; one that
-// the factory has yet to announce does.
+// Puts the entry's subregistry under its name. A registry on the way to itself gets no further path, nor does one of
+// unknown code; one that the factory has yet to announce does.
 async function putSubregistry(
   scope: Scope,
   { path: above, entry }: { path: RegistryPath; entry: PathEntry },
@@ -351,8 +364,8 @@ async function outdonePath(scope: Scope, bounded: Bounded): Promise<RegistryPath
   return unclaimed.findLast((path) => path !== home);
 }
 
-// The paths that the registry does not claim, by rank: the older half of the capacity, which nobody can displace, then the shortest, then
-// the oldest. Empty if all paths fit.
+// The paths that the registry does not claim, by rank: the older half of the capacity, which nobody can displace, then
+// the shortest, then the oldest. Empty if all paths fit.
 async function rankUnclaimed(scope: Scope, { paths, capacity }: Bounded): Promise<RegistryPath[]> {
   if (paths.length <= capacity) return [];
   const unclaimed: RegistryPath[] = [];
@@ -362,7 +375,8 @@ async function rankUnclaimed(scope: Scope, { paths, capacity }: Bounded): Promis
   return [...older, ...unclaimed.sort((one, other) => lengthOf(one) - lengthOf(other))];
 }
 
-// Stores the entry's row at a path; false if it has none. At an unlisted path, the entry has a row only if it was listed there before.
+// Stores the entry's row at a path; false if it has none. At an unlisted path, the entry has a row only if it was
+// listed there before.
 async function nameAt(
   scope: Scope,
   { node: parentId, name: parentName, path, isListed }: ListedPath,

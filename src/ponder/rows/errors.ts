@@ -6,7 +6,10 @@ export const { RetryableError, NonRetryableUserError, RecordNotFoundError } = mo
   Record<"RetryableError" | "NonRetryableUserError" | "RecordNotFoundError", ErrorClass>
 >("internal/errors.js", "RetryableError", "NonRetryableUserError", "RecordNotFoundError");
 
-/** Wraps a store so that a TypeError in a method ends the index: it means an incompatible Ponder, and a retry does not help. */
+/**
+ * Wraps a store so that a TypeError in a method ends the index: it means an incompatible Ponder, and a retry does not
+ * help.
+ */
 export function endingOnTypeErrors<Store extends object>(store: Store): Store {
   return new Proxy(store, {
     get(target, name) {

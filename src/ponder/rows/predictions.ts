@@ -26,8 +26,8 @@ const threshold = 0.25;
 export type Predictions = ReturnType<typeof createPredictions>;
 
 /**
- * Expects an event to use the keys that earlier ones of its kind used, as far as they are arguments of the event or fields of its log.
- * `eventCount` is the number of indexed events by kind; it changes meanwhile.
+ * Expects an event to use the keys that earlier ones of its kind used, as far as they are arguments of the event or
+ * fields of its log. `eventCount` is the number of indexed events by kind; it changes meanwhile.
  */
 export function createPredictions(tables: readonly PgTable[], eventCount: Readonly<Record<string, number>>) {
   const parts = moduleOfPonder<Profile>(

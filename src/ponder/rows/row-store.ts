@@ -8,9 +8,9 @@ import { createKeyFilter, type KeyFilter } from "./key-filter.ts";
 import { createPredictions, type Predictions } from "./predictions.ts";
 import { describeTable, type Row, type TableShape } from "./table-shape.ts";
 
-// Replaces Ponder's store and cache (cli/preload.mjs). Ponder's takes a lock, four promises and a proxy for each access, copies rows
-// deeply, writes a row twice if a batch inserts and changes it, and drops whole tables when its memory is full. Handlers must not mutate
-// the rows that they get.
+// Replaces Ponder's store and cache (cli/preload.mjs). Ponder's takes a lock, four promises and a proxy for each
+// access, copies rows deeply, writes a row twice if a batch inserts and changes it, and drops whole tables when its
+// memory is full. Handlers must not mutate the rows that they get.
 
 type Set = Row | ((before: Row) => Row);
 type RowStoreOptions = {
@@ -23,7 +23,10 @@ type ErrorHandler = { setRetryableError(error: Error): void };
 /** A row changed since the last flush, null if deleted; its key; whether the database has a row with that key. */
 type Change = { row: Row | null; key: Row; isStored: boolean };
 
-/** The event's block in a backfill, as the beginning of its checkpoint. ponder: live changes are recorded by its triggers. */
+/**
+ * The event's block in a backfill, as the beginning of its checkpoint. ponder: live changes are recorded by its
+ * triggers.
+ */
 type EventBlock = { block: string | undefined };
 
 /** A table's rows in memory. */
@@ -39,7 +42,9 @@ type KnownRows = {
   /** All keys that the database may have; undefined if unknown. */
   keys: KeyFilter | undefined;
   isRead: boolean;
-  /** The row of a key before its first change in a block, null for none. Since the last flush, if such rows are kept. */
+  /**
+   * The row of a key before its first change in a block, null for none. Since the last flush, if such rows are kept.
+   */
   former: { row: Row | null; key: Row; until: string }[];
   /** The keys that changed in the latest block. */
   latest: { block: string; keys: globalThis.Set<string> };
@@ -91,7 +96,8 @@ export function createIndexingCache({
     clock,
     isProcessingEvents: true,
   };
-  // ponder: it clears the cache after errors, when handlers have not finished, and at the end of the backfill, when all is flushed.
+  // ponder: it clears the cache after errors, when handlers have not finished, and at the end of the backfill, when all
+  // is flushed.
   let [isFlushed, isBackfill] = [true, true];
   return endingOnTypeErrors({
     store,
@@ -327,7 +333,10 @@ async function load(store: HandlerRows, known: KnownRows, wanted: ReadonlyMap<st
 // Reading a key among all takes a fiftieth of looking it up.
 const [fewestAbsent, askedShare] = [100, 50];
 
-/** Reads all keys of a table once failed lookups have cost as much as a full scan, as after a restart in a backfill. No row may change meanwhile. */
+/**
+ * Reads all keys of a table once failed lookups have cost as much as a full scan, as after a restart in a backfill. No
+ * row may change meanwhile.
+ */
 async function learnKeys({ tables, connection }: HandlerRows): Promise<void> {
   for (const known of tables.values()) {
     const { shape, absent } = known;

@@ -58,8 +58,8 @@ function splitPie(
   });
 }
 
-// Each referral earns a share of what its duration costs by the rules, once its referrer's referrals cost enough together, while the pool
-// lasts: first come, first served.
+// Each referral earns a share of what its duration costs by the rules, once its referrer's referrals cost enough
+// together, while the pool lasts: first come, first served.
 function shareRevenue(
   rules: RulesOf<"rev-share-cap">,
   ranked: readonly Total[],

@@ -17,7 +17,8 @@ import { registerRegistrars } from "../../plugins/registrars.ts";
 import { v2Domain, v2Event } from "../../schema/ensv2.ts";
 import { domain, domainEvent, registrationEvent } from "../../schema/subgraph.ts";
 
-// Whatever an event changes in a response, a message of the feed has one of its keys: over chains with the real contracts.
+// Whatever an event changes in a response, a message of the feed has one of its keys: over chains with the real
+// contracts.
 
 const firstPlugins = "subgraph,registrars,protocol-acceleration";
 
@@ -145,7 +146,8 @@ describe.each([
       ),
     );
 
-  // `ofOthers`: responses that did not change, of names and addresses all over the chain; `inVain`: those of them that were purged.
+  // `ofOthers`: responses that did not change, of names and addresses all over the chain; `inVain`: those of them that
+  // were purged.
   const counts = { changed: 0, unkeyed: 0, ofOthers: 0, inVain: 0 };
   beforeAll(() => reach(blocks[start] ?? 0));
   const steps = seeds.length > 1 ? 8 : 2;

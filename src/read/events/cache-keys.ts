@@ -20,8 +20,8 @@ const movesNames = [
 const maxEvents = 100;
 
 /**
- * SQL of the keys of what an event changes, as an array. `event`: an alias with `chain_id`, `type`, `node`, `event_id`, `holder`. Addresses are
- * all that the name's events ever named, since lists and histories of each have its row.
+ * SQL of the keys of what an event changes, as an array. `event`: an alias with `chain_id`, `type`, `node`, `event_id`,
+ * `holder`. Addresses are all that the name's events ever named, since lists and histories of each have its row.
  */
 export function keysSql(event: string): string {
   const newest = (columns: string, from: string, by = "e.id") =>

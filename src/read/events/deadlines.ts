@@ -17,7 +17,10 @@ import type { SortKey } from "../sql/keyset.ts";
 /** A window of deadlines in Unix seconds: `from` included, `to` excluded. */
 export type DeadlineWindow = { from: number | undefined; to: number | undefined };
 
-/** Order by the deadline, then by name. `plus`: seconds from the stored expiry to the deadline; `of`: the alias with name and node. */
+/**
+ * Order by the deadline, then by name. `plus`: seconds from the stored expiry to the deadline; `of`: the alias with
+ * name and node.
+ */
 export const deadlineOrder = (plus: number, of = "domain"): readonly SortKey[] => [
   { sql: "o.expiry_date", type: "numeric", plus },
   { sql: `left(${of}.name, 256)`, type: "text", isAscending: true },
@@ -25,8 +28,8 @@ export const deadlineOrder = (plus: number, of = "domain"): readonly SortKey[] =
 ];
 
 /**
- * The requested deadlines. `isGrace`: ends of grace periods. `only`: of direct subnames of a node, of a node itself, or of names that an
- * address may hold.
+ * The requested deadlines. `isGrace`: ends of grace periods. `only`: of direct subnames of a node, of a node itself, or
+ * of names that an address may hold.
  */
 type Deadlines = {
   namespace: string;

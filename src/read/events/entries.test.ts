@@ -24,7 +24,8 @@ const resolver = { chain_id: 8453, address: contract };
 
 test.each<[string, Partial<StoredEntry>, object]>([
   [
-    // RegistryRolesLib of ENSv2: bits 16 and 24 are renew and setResolver, 156 the admin of transfers; bit 28 has no word.
+    // RegistryRolesLib of ENSv2: bits 16 and 24 are renew and setResolver, 156 the admin of transfers; bit 28 has no
+    // word.
     "roles",
     {
       type: "EACRolesChanged",

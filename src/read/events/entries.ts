@@ -12,12 +12,12 @@ import { noExpiry } from "../names/stored-name.ts";
 import { recordKey } from "./entry-conditions.ts";
 import { type EventKind, entryType, eventKinds, findEmitter, ownAction, rootChange } from "./kinds.ts";
 
-// Entries as statements return them and as responses have them. `data` is what an entry changed, by its type: unknown members are absent, and
-// `null` is an expiry that is no date.
+// Entries as statements return them and as responses have them. `data` is what an entry changed, by its type: unknown
+// members are absent, and `null` is an expiry that is no date.
 
 /**
- * An entry as the statement returns it, without `node` for reverse registrars. `since`: start of its registration; `old`: emitted by the
- * older of two registries.
+ * An entry as the statement returns it, without `node` for reverse registrars. `since`: start of its registration;
+ * `old`: emitted by the older of two registries.
  */
 export type StoredEntry = {
   id: string;

@@ -4,8 +4,8 @@ import { hideFromPlanner } from "../names/stored-name.ts";
 import { begins, type EventKind, entryType, literal } from "./kinds.ts";
 import { registrationEvents } from "./parts.ts";
 
-// Conditions on entries, on the common columns of the parts of a history. The chain, the namespace and the parent of an entry are SQL too,
-// since not every event tells them.
+// Conditions on entries, on the common columns of the parts of a history. The chain, the namespace and the parent of an
+// entry are SQL too, since not every event tells them.
 
 /** SQL of the node above the name of an entry under an alias. */
 export const parentOfEntry = (of: string) =>
@@ -16,8 +16,8 @@ export const chainOfEntry = (namespaces: readonly IndexedNamespace[], of: string
   `coalesce(${of}.chain, ${namespaces[0]?.chainId ?? 0})`;
 
 /**
- * SQL of the namespace of an entry under an alias. Where two namespaces share a chain, the name's row decides, else the first counts. A
- * reverse registrar belongs to the namespace that leases on its chain, else to ENS.
+ * SQL of the namespace of an entry under an alias. Where two namespaces share a chain, the name's row decides, else the
+ * first counts. A reverse registrar belongs to the namespace that leases on its chain, else to ENS.
  */
 export function namespaceOfEntry(namespaces: readonly IndexedNamespace[], of: string): string {
   const text = ({ namespace }: IndexedNamespace) => `'${namespace}'`;
@@ -41,7 +41,10 @@ export function ofRegistrationSince(node: string, since: string): string {
     WHERE o.node = ${node} AND e.type IN ${literal(begins)} AND e.timestamp > ${since}::bigint)), 2147483647)`;
 }
 
-/** SQL condition that an entry writes a record, by its key such as `addr:60` or `text:url`; undefined for an unknown family. */
+/**
+ * SQL condition that an entry writes a record, by its key such as `addr:60` or `text:url`; undefined for an unknown
+ * family.
+ */
 export function ofRecord(key: string, bind: (value: string) => string): string | undefined {
   const [family = "", ...rest] = key.split(":");
   const name = rest.join(":");

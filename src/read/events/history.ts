@@ -8,7 +8,8 @@ import { chainOfEntry, namespaceOfEntry, parentOfEntry } from "./entry-condition
 import { begins, type EventKind, listEventKinds, literal } from "./kinds.ts";
 import { ofDomain, partsOfEvents, registrationEvents } from "./parts.ts";
 
-// The statements of histories: pages, counts, and entries of given events. A history is a union of parts, limited to kinds and by conditions.
+// The statements of histories: pages, counts, and entries of given events. A history is a union of parts, limited to
+// kinds and by conditions.
 
 /** The order of entries under an alias: by time, then by position in the chain. */
 export const historyOrder = (of: string): readonly SortKey[] => [
@@ -18,7 +19,10 @@ export const historyOrder = (of: string): readonly SortKey[] => [
   { sql: `${of}.id`, type: "text" },
 ];
 
-/** A history: its parts, its kinds of events, and conditions on the common columns of parts. `ofEach`: parts of each row of a source. */
+/**
+ * A history: its parts, its kinds of events, and conditions on the common columns of parts. `ofEach`: parts of each row
+ * of a source.
+ */
 export type HistoryQuery = {
   parts: readonly string[];
   ofEach?: { from: string; parts: readonly string[] };
@@ -44,8 +48,8 @@ type PageOfHistory = {
 };
 
 /**
- * SQL of a page of history. Each part gives up to a page, and the rest of its last second: parts are sorted by time alone, as in their
- * indexes. For the whole order the planner would sort all rows of a part that it takes for short.
+ * SQL of a page of history. Each part gives up to a page, and the rest of its last second: parts are sorted by time
+ * alone, as in their indexes. For the whole order the planner would sort all rows of a part that it takes for short.
  */
 export function historySql(
   query: HistoryQuery,
@@ -79,7 +83,8 @@ function factsSql(namespaces: readonly IndexedNamespace[]): string {
   const v2 = secondGeneration(namespaces);
   const isUnwrapped = `EXISTS (SELECT FROM domain_event u WHERE u.domain_id = h.node AND u.block_number = h.block_number
       AND ${hexOf("u.transaction_id")} = h.transaction_id AND u.type = 'NameUnwrapped')`;
-  // A name that the wrapper unwraps in the same transaction was not locked. Registries of locked names migrate their subnames themselves.
+  // A name that the wrapper unwraps in the same transaction was not locked. Registries of locked names migrate their
+  // subnames themselves.
   const path = `CASE WHEN h.type <> 'Migration' THEN NULL WHEN e.sender = '${v2?.lockedMigrator}' THEN 'locked_wrapped'
       WHEN e.sender = e.registry THEN CASE WHEN ${isUnwrapped} THEN 'emancipated_child' ELSE 'locked_child' END
       WHEN ${isUnwrapped} THEN 'unlocked_wrapped' ELSE 'unwrapped' END`;
@@ -89,7 +94,8 @@ function factsSql(namespaces: readonly IndexedNamespace[]): string {
     WHEN h.type = 'WrappedTransfer' THEN ${held("domain_event", ", 'sender', e.operator_id")}${v2 ? ` WHEN h.type IN ${literal(listEventKinds("registryOfV2"))} THEN ${ofEntry}` : ""} END`;
 }
 
-// The first action on the name in its transaction, at or after the event. Action ids are checkpoints: time first, log index last.
+// The first action on the name in its transaction, at or after the event. Action ids are checkpoints: time first, log
+// index last.
 const paymentSql = `CASE WHEN h.type IN ('NameRegistered', 'NameRenewed', 'LabelRegistered', 'ExpiryUpdated') THEN (
     SELECT json_build_object('base', a.base_cost::text, 'premium', a.premium::text, 'total', a.total::text, 'token', a.payment_token, 'referrer', a.encoded_referrer)
     FROM registrar_actions a WHERE a.node = h.node AND a.id >= h.timestamp::text AND a.id < (h.timestamp + 1)::text AND ${hexOf("a.transaction_hash")} = h.transaction_id

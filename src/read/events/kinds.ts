@@ -1,8 +1,9 @@
-// The kinds of events that histories show: who emits each, the type of its entry, and the words that name it. All that depends on the kind
-// alone is here.
+// The kinds of events that histories show: who emits each, the type of its entry, and the words that name it. All that
+// depends on the kind alone is here.
 
-// Events shown in histories: the emitter of each, the type of its entry, and the action if it is not the type's default. `Migration`,
-// `ReverseNameChanged` and `RootPermissionChanged` replace certain events of other kinds; no contract emits `Release`.
+// Events shown in histories: the emitter of each, the type of its entry, and the action if it is not the type's
+// default. `Migration`, `ReverseNameChanged` and `RootPermissionChanged` replace certain events of other kinds; no
+// contract emits `Release`.
 const events = {
   WrappedTransfer: ["wrapper", "transfer"],
   Transfer: ["registry", "authority"],
@@ -61,7 +62,10 @@ export const ownAction = (event: EventKind) => events[event][2];
 /** The kinds of events shown in histories. */
 export const eventKinds = Object.keys(events) as [EventKind, ...EventKind[]];
 
-/** The events of one kind of contract. Reverse registrars name accounts on other chains, or on all chains by default (ENSIP-19). */
+/**
+ * The events of one kind of contract. Reverse registrars name accounts on other chains, or on all chains by default
+ * (ENSIP-19).
+ */
 export const listEventKinds = (emitter: EventEmitter): EventKind[] =>
   eventKinds.filter((kind) => findEmitter(kind) === emitter);
 
@@ -98,7 +102,10 @@ export const kindsNamed = (words: readonly string[] | undefined): readonly Event
 /** Events that begin a registration in ENSv2. */
 export const begins = ["LabelRegistered", "Migration"];
 
-/** Whether an entry belongs to no name and never will: roles on whole registries, and names that reverse registrars give accounts. */
+/**
+ * Whether an entry belongs to no name and never will: roles on whole registries, and names that reverse registrars give
+ * accounts.
+ */
 export const hasNoNode = ({ type }: { type: EventKind }) =>
   type === rootChange || findEmitter(type) === "reverseRegistrar";
 

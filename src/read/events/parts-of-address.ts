@@ -21,7 +21,8 @@ import {
   rootsWhere,
 } from "./parts.ts";
 
-// The parts of an address's history. It has what the address received, or all events of the names that it holds or held.
+// The parts of an address's history. It has what the address received, or all events of the names that it holds or
+// held.
 
 // Of an account, by the resource: no statistics tell how many of an account's changes are of whole registries.
 const rootsOf = (address: string, namespaces: readonly IndexedNamespace[]) =>
@@ -30,7 +31,9 @@ const rootsOf = (address: string, namespaces: readonly IndexedNamespace[]) =>
     `e.holder = ${address} AND e.resource = '${wholeContract}' AND ${hideFromPlanner(`e.type = '${rootChange}'`)}`,
   );
 
-/** The parts of an address's history that can have such kinds, at least one: what it received, and its primary names. */
+/**
+ * The parts of an address's history that can have such kinds, at least one: what it received, and its primary names.
+ */
 export function partsOfAddress(
   address: string,
   namespaces: readonly IndexedNamespace[],
@@ -59,8 +62,8 @@ export const maxHeldNames = 1_000;
 const maxNamesOfEntry = 10;
 
 /**
- * SQL of the names that an address holds or held, by the newest events that say so: `nodes`, one beyond the most if there are more, and
- * `max`, how many events of a kind were read.
+ * SQL of the names that an address holds or held, by the newest events that say so: `nodes`, one beyond the most if
+ * there are more, and `max`, how many events of a kind were read.
  */
 export function heldNamesSql(
   address: string,
@@ -108,7 +111,10 @@ SELECT json_build_array(json_build_object('max', greatest(${["0", ...counts].joi
   SELECT u.node FROM (${nodes.join("\nUNION ALL ")}) u GROUP BY u.node ORDER BY max(u.timestamp) DESC LIMIT ${maxHeldNames + 1}) h)))::text`;
 }
 
-/** The history of names that an address holds or held, given as SQL of an array, of its primary names, and of its root roles. */
+/**
+ * The history of names that an address holds or held, given as SQL of an array, of its primary names, and of its root
+ * roles.
+ */
 export const entriesOfHeldNames = (
   { address, nodes, hasRoots }: { address: string; nodes: string; hasRoots: boolean },
   namespaces: readonly IndexedNamespace[],

@@ -12,11 +12,12 @@ import {
   rootChange,
 } from "./kinds.ts";
 
-// The parts of histories: SQL of stored events with the same columns, one part for each table and way to find them. Releases have no event:
-// they follow from the dates.
+// The parts of histories: SQL of stored events with the same columns, one part for each table and way to find them.
+// Releases have no event: they follow from the dates.
 
-// Columns of all parts: the node, the holder who received it, a resolver, a key and its value, and dates. `e` is the event. The SQL view
-// `events` has columns of its own: they are a contract, and its SQL determines the build id of an index.
+// Columns of all parts: the node, the holder who received it, a resolver, a key and its value, and dates. `e` is the
+// event. The SQL view `events` has columns of its own: they are a contract, and its SQL determines the build id of an
+// index.
 const partColumns = {
   id: "e.id",
   chain: "CASE WHEN split_part(e.id, '-', 2) = e.block_number::text THEN split_part(e.id, '-', 1)::int END",
@@ -106,12 +107,17 @@ const ofEntries = (from: string, where: string, columns: Partial<typeof partColu
     ...columns,
   });
 
-/** SQL of the names of the entry that a row tells under an alias. If its registry has several, `max` that are reached count. */
+/**
+ * SQL of the names of the entry that a row tells under an alias. If its registry has several, `max` that are reached
+ * count.
+ */
 export const namesOfEntry = (v2: WalkContracts, of: string, max = 1) => `(
     SELECT v.id FROM v2_domains v ${reachedJoin("v", "m", v2, indexTime)}
     WHERE v.chain_id = ${v2.chainId} AND v.registry = ${of}.registry AND v.labelhash = ${of}.labelhash AND m.is_reached ORDER BY v.id LIMIT ${max})`;
 
-/** SQL of the events of ENSv2 entries that meet a condition on `e`, with the names of the entries; none without ENSv2. */
+/**
+ * SQL of the events of ENSv2 entries that meet a condition on `e`, with the names of the entries; none without ENSv2.
+ */
 export function entriesWhere(namespaces: readonly IndexedNamespace[], where: string): string[] {
   const v2 = secondGeneration(namespaces);
   if (v2 === undefined) return [];
@@ -131,8 +137,9 @@ export function rootsWhere(namespaces: readonly IndexedNamespace[], where: strin
 }
 
 /**
- * The parts of the registrations of a name's direct subnames, which ENSv2 alone has: each in the order of an index. Below a name that is
- * reached and in force, so is each name of its registry, unless the registry has a place of its own.
+ * The parts of the registrations of a name's direct subnames, which ENSv2 alone has: each in the order of an index.
+ * Below a name that is reached and in force, so is each name of its registry, unless the registry has a place of its
+ * own.
  */
 export function partsOfChildren(node: string, namespaces: readonly IndexedNamespace[]): string[] {
   const v2 = secondGeneration(namespaces);
@@ -220,7 +227,10 @@ function whereKind(kind: EventKind): string {
 /** SQL of the emitters' addresses. `isOld`: whether the older of a chain's two registries emitted. */
 type EmitterSql = { resolver?: string; registryOfV2?: string; isOld?: boolean | undefined };
 
-/** The parts of a history by kind of event, each in the order of an index and without releases. Of any emitter, or the given one. */
+/**
+ * The parts of a history by kind of event, each in the order of an index and without releases. Of any emitter, or the
+ * given one.
+ */
 export const partsOfKinds = (
   kinds: readonly EventKind[],
   namespaces: readonly IndexedNamespace[],
@@ -242,8 +252,9 @@ export const partsOfKinds = (
   });
 
 /**
- * The parts of all events that meet a condition on their row `e`, each event once and without releases. `isNamed`: with the names of ENSv2
- * entries, `node` being null for those that no name leads to; else `node` is null for all events of ENSv2.
+ * The parts of all events that meet a condition on their row `e`, each event once and without releases. `isNamed`: with
+ * the names of ENSv2 entries, `node` being null for those that no name leads to; else `node` is null for all events of
+ * ENSv2.
  */
 export function partsOfEvents(
   namespaces: readonly IndexedNamespace[],

@@ -5,7 +5,10 @@ import type { Database } from "../sql/client.ts";
 import { currentMoment } from "../sql/moment.ts";
 import { type Award, byDuration, computeAwards, type Referral } from "./awards.ts";
 
-/** Which referrals count: of base registrars by CAIP-10 id, all if undefined, in a range of Unix seconds, `from` included, `to` excluded. */
+/**
+ * Which referrals count: of base registrars by CAIP-10 id, all if undefined, in a range of Unix seconds, `from`
+ * included, `to` excluded.
+ */
 export type ReferralFilter = {
   subregistryIds?: readonly string[] | undefined;
   from?: number | undefined;
@@ -85,7 +88,9 @@ export function openReferrals(database: Database) {
     });
   }
 
-  /** All referrers under a filter from the first rank on, by an edition's rules if given. `heads`: see `CurrentStatus`. */
+  /**
+   * All referrers under a filter from the first rank on, by an edition's rules if given. `heads`: see `CurrentStatus`.
+   */
   return (
     filter: ReferralFilter,
     { edition, heads }: { edition?: ReferralEdition | undefined; heads: string | undefined },

@@ -10,10 +10,15 @@ import type { Database } from "../sql/client.ts";
 import { planOnce } from "../sql/prepared.ts";
 import { deadlineBranches } from "./deadlines.ts";
 
-/** A place between two reminders: Unix seconds, and the name (its first 256 characters) and node of the one before it; empty texts are before all. */
+/**
+ * A place between two reminders: Unix seconds, and the name (its first 256 characters) and node of the one before it;
+ * empty texts are before all.
+ */
 export type ReminderPlace = readonly [moment: string, name: string, node: string];
 
-/** What reminders read from. `times`: of the last indexed block of each namespace, in Unix seconds; empty if unknown. */
+/**
+ * What reminders read from. `times`: of the last indexed block of each namespace, in Unix seconds; empty if unknown.
+ */
 type RemindersSource = Pick<NamesSource, "namespaces"> & {
   database: Database;
   times: () => readonly number[];
@@ -27,12 +32,14 @@ type RemindersQuery = Partial<
   limit: number;
 };
 
-// How far chain time advances before it is looked for what is due, up to how much of it one reading covers, and what is late.
+// How far chain time advances before it is looked for what is due, up to how much of it one reading covers, and what is
+// late.
 const [everySeconds, maxSeconds, lateSeconds] = [60, 86_400, 3_600];
 
 /**
- * The first reminders behind a place that are due by chain time, that of the namespace furthest behind; each with the place behind it.
- * `place`: where to go on. Without `after` none, and where a new reader begins. Undefined until chain time has advanced by a minute.
+ * The first reminders behind a place that are due by chain time, that of the namespace furthest behind; each with the
+ * place behind it. `place`: where to go on. Without `after` none, and where a new reader begins. Undefined until chain
+ * time has advanced by a minute.
  */
 export async function readReminders(
   { database, namespaces, times: readTimes }: RemindersSource,

@@ -5,8 +5,9 @@ import { reverseNode } from "../../ens/reverse-names.ts";
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import { secondGeneration } from "./stored-name.ts";
 
-// Surrogate keys (docs/events.md): what a response contains, and what an event invalidates. A message of the feed has a key of each response
-// that its event changes. Names depend on those above them in ENSv2, so responses have the keys of these too.
+// Surrogate keys (docs/events.md): what a response contains, and what an event invalidates. A message of the feed has a
+// key of each response that its event changes. Names depend on those above them in ENSv2, so responses have the keys of
+// these too.
 
 /** Marks a response that no set of keys covers; it is sent without keys. */
 export const unkeyed = "";
@@ -14,7 +15,10 @@ export const unkeyed = "";
 /** The key of responses that list names or events of everybody; each message has it. */
 export const keyOfAll = "all";
 
-/** Of every response by address; messages have it whose event may move the names below another one, whose holders are not looked up. */
+/**
+ * Of every response by address; messages have it whose event may move the names below another one, whose holders are
+ * not looked up.
+ */
 export const keyOfAddresses = "addresses";
 
 /** The key of responses that depend on a name. */
@@ -26,7 +30,10 @@ export const subnamesKey = (node: Hex): string => `subnames:${node}`;
 // Hashing more costs time, and headers have limits.
 const maxLevels = 16;
 
-/** Keys of a name, or of a text that a client takes for one: of it and of all names above. Of a node alone these are not known. */
+/**
+ * Keys of a name, or of a text that a client takes for one: of it and of all names above. Of a node alone these are not
+ * known.
+ */
 export function keysOfName(text: string): string[] {
   if (isNode(text)) return [unkeyed];
   const names = text.split(".").length > maxLevels ? [] : namesAbove(text);

@@ -48,7 +48,8 @@ const protocols = new Map<number, [scheme: string, decode: (bytes: Uint8Array) =
 const form = /^0x(?:[0-9a-f]{2}){1,256}$/i;
 
 /**
- * The URI of a content hash (ENSIP-7); undefined for other protocols, and for bytes that are not what their protocol has.
+ * The URI of a content hash (ENSIP-7); undefined for other protocols, and for bytes that are not what their protocol
+ * has.
  * @example decodeContentHash("0xe30101701220d3…") // "ipfs://bafybei…"
  */
 export function decodeContentHash(hash: string): string | undefined {

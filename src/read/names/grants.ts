@@ -49,8 +49,9 @@ export type Grant = z.output<typeof grantSchema> & {
 };
 
 /**
- * A role as the statement returns it. `at`: position of the name that it was asked for; `node`: the name of the entry, or the one that a
- * resolver's resource is limited to; `record` and `key`: what else the latter stands for, as `v2_resources` has it.
+ * A role as the statement returns it. `at`: position of the name that it was asked for; `node`: the name of the entry,
+ * or the one that a resolver's resource is limited to; `record` and `key`: what else the latter stands for, as
+ * `v2_resources` has it.
  */
 export type StoredRole = {
   at: number;

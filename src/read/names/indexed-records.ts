@@ -28,7 +28,10 @@ export type IndexedResolver = { resolver: Hex; index: number; records: IndexedRe
 
 type ResolverSql = Record<"chain" | "resolver" | "node", string>;
 
-/** SQL of `IndexedRecords` as JSON, null for a node that never had records. `only`: SQL of the coin types and text key hashes to read. */
+/**
+ * SQL of `IndexedRecords` as JSON, null for a node that never had records. `only`: SQL of the coin types and text key
+ * hashes to read.
+ */
 export function indexedRecordsJson(
   { chain, resolver, node }: ResolverSql,
   only?: Record<"coinTypes" | "keyHashes", string>,
@@ -60,7 +63,10 @@ FROM (
   ORDER BY n.index LIMIT 1
 ) active`);
 
-/** The resolver of the first of `nodes` (the name's own, then its ancestors') that has one, with the name's selected records there. */
+/**
+ * The resolver of the first of `nodes` (the name's own, then its ancestors') that has one, with the name's selected
+ * records there.
+ */
 export async function indexedResolver(
   database: Database,
   { registry, nodes, selection }: { registry: Registry; nodes: readonly Hex[]; selection: Selection },

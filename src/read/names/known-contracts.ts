@@ -47,7 +47,9 @@ export function knownContracts(namespace: Namespace) {
     bridgeOf: (chainId: number, address: Hex): Registry | undefined => bridged.get(keyOf(chainId, address)),
     staticResolverOf: (chainId: number, address: Hex): StaticResolver | undefined =>
       statics.get(keyOf(chainId, address)),
-    /** Resolvers of a chain that return the default address (ENSIP-19) where an EVM coin type has no record; lower case. */
+    /**
+     * Resolvers of a chain that return the default address (ENSIP-19) where an EVM coin type has no record; lower case.
+     */
     resolversWithDefault: (chainId: number) =>
       [...statics].flatMap(([key, { hasDefaultAddress }]) => {
         const [chain, address] = key.split(":");

@@ -20,8 +20,8 @@ import {
 export type NameSortKey = SortKey & { isDerived?: boolean };
 
 /**
- * One way to find names: a source, a condition and an order. `isLater`: rows are read only up to the last row of the branches that are not,
- * if these fill the page. `table`: the table that has all of the names, if one does.
+ * One way to find names: a source, a condition and an order. `isLater`: rows are read only up to the last row of the
+ * branches that are not, if these fill the page. `table`: the table that has all of the names, if one does.
  */
 export type Branch = {
   from: string;
@@ -44,15 +44,18 @@ export type ListOptions = {
   isDescending: boolean;
   /** A number, or SQL of one. */
   limit: number | string;
-  /** A text anywhere in names. A branch of a table by name tries names in order first, then an index if that does not fill the page. */
+  /**
+   * A text anywhere in names. A branch of a table by name tries names in order first, then an index if that does not
+   * fill the page.
+   */
   contains?: TextAnywhere | undefined;
   /** SQL of further members of each row. */
   extra?: Readonly<Partial<Record<keyof Extra, string>>> | undefined;
 };
 
 /**
- * SQL of the first names of several branches together, each name once. Each branch is read in its own order and only as far as the page
- * needs. `names` is joined to the page alone, unless a filter or the order needs it.
+ * SQL of the first names of several branches together, each name once. Each branch is read in its own order and only as
+ * far as the page needs. `names` is joined to the page alone, unless a filter or the order needs it.
  */
 export function listSql(namespaces: readonly IndexedNamespace[], options: ListOptions): string {
   const { branches, filters, rowFilters = [], after, isDescending, limit, contains, extra = {} } = options;
@@ -170,7 +173,10 @@ export const sorts = {
 /** Which names a list has. */
 export type FoundNames = Pick<ListOptions, "branches" | "filters" | "rowFilters" | "contains">;
 
-/** SQL of the number of names that the branches find. Beyond `max` candidates, before filters and the text, it is `max` plus one. */
+/**
+ * SQL of the number of names that the branches find. Beyond `max` candidates, before filters and the text, it is `max`
+ * plus one.
+ */
 export function countSql(
   namespaces: readonly IndexedNamespace[],
   { branches, filters, rowFilters = [], contains }: FoundNames,
@@ -180,8 +186,8 @@ export function countSql(
     `SELECT domain.id FROM ${from}${joins} WHERE ${[where, hasName, ...more].join(" AND ")}`;
   const counted = (parts: readonly string[]) =>
     `(SELECT count(*) FROM (${parts.map((one) => `(${one} LIMIT ${max + 1})`).join(" UNION ")}) c)`;
-  // CASE checks one branch after the other: most lists that are too long are so in one branch. Without `hasName`, which only the root
-  // fails, an index alone answers this.
+  // CASE checks one branch after the other: most lists that are too long are so in one branch. Without `hasName`, which
+  // only the root fails, an index alone answers this.
   const tooMany = branches.map(
     ({ from, where }) => `WHEN EXISTS (SELECT FROM ${from} WHERE ${where} OFFSET ${max}) THEN ${max + 1}`,
   );
@@ -196,9 +202,10 @@ export function countSql(
   return `SELECT (CASE ${tooMany.join(" ")} ELSE ${total} END)::text WHERE $1::bigint[] IS NOT NULL`;
 }
 
-// A trigram index finds all names that contain a text, but in no order: it reads thousands for a page. So names that begin with the text
-// come from the index of names, where they are adjacent; the others are looked up in groups of names with the same first two characters,
-// until the page is full. One lookup for both would read thousands again: all names that begin with a word are in one group.
+// A trigram index finds all names that contain a text, but in no order: it reads thousands for a page. So names that
+// begin with the text come from the index of names, where they are adjacent; the others are looked up in groups of
+// names with the same first two characters, until the page is full. One lookup for both would read thousands again: all
+// names that begin with a word are in one group.
 
 /** SQL conditions that a text is anywhere in `domain.name`. */
 type TextAnywhere = {
@@ -267,13 +274,15 @@ function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean })
 const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
 
 /**
- * SQL of the names of a table that have a text, as `id` and `o0`. `stages`: the first names, each stage for when earlier ones find too few;
- * `tables`: the WITH queries of the stages; `lookedUp`: all names; `isAll`: SQL of whether the last stage found all.
+ * SQL of the names of a table that have a text, as `id` and `o0`. `stages`: the first names, each stage for when
+ * earlier ones find too few; `tables`: the WITH queries of the stages; `lookedUp`: all names; `isAll`: SQL of whether
+ * the last stage found all.
  */
 type KeysWithText = { tables: string[]; stages: string[]; isAll?: string; lookedUp: string };
 
-// The planner follows an order through a column, not through an expression on it. The text is looked for in the table's rows before any
-// join. The lookup has no order, which could tempt the planner to read all names. `own`: further conditions on `domain`.
+// The planner follows an order through a column, not through an expression on it. The text is looked for in the table's
+// rows before any join. The lookup has no order, which could tempt the planner to read all names. `own`: further
+// conditions on `domain`.
 function keysWithText(
   { text, ofAll }: TextAnywhere,
   { table, own, max, direction }: Record<"table" | "max" | "direction", string> & { own: string[] },

@@ -34,7 +34,10 @@ import { mayLackRow, walkedName } from "./v2-walk.ts";
 // Other requests run after this many characters of rows, about a millisecond's work.
 const sliceCharacters = 32_768;
 
-/** Runs a statement of the times and an input, whose rows are JSON with the input's position `at`. Uses each row while the next are read. A row may come twice. */
+/**
+ * Runs a statement of the times and an input, whose rows are JSON with the input's position `at`. Uses each row while
+ * the next are read. A row may come twice.
+ */
 async function eachRow<Row extends { at: number }>(
   { database, namespaces }: NamesSource,
   { current, request }: StatementCall,
@@ -103,8 +106,8 @@ export const createNamesSource = (given: Omit<NamesSource, "statements">): Names
 type AskedName = { node: string; name?: string };
 
 /**
- * Reads names in order, by one statement; null for names that the index does not have. ENSv2 names that lists lack take another statement,
- * if their text is known, as do records in ENSv2, and each alias on the way.
+ * Reads names in order, by one statement; null for names that the index does not have. ENSv2 names that lists lack take
+ * another statement, if their text is known, as do records in ENSv2, and each alias on the way.
  */
 async function readNames(
   source: NamesSource,
@@ -150,8 +153,9 @@ const isHashable = (text: string) =>
   Buffer.byteLength(text) <= 2_000 && text.split(".").every((one) => one !== "");
 
 /**
- * Reads requested names in order: by the node of the normalized form, else by that of the text itself if the index has the name in this
- * form. The latter finds names that were registered without normalization, if the index keeps them as they are.
+ * Reads requested names in order: by the node of the normalized form, else by that of the text itself if the index has
+ * the name in this form. The latter finds names that were registered without normalization, if the index keeps them as
+ * they are.
  */
 export async function readGivenNames(
   source: NamesSource,
@@ -216,8 +220,8 @@ export async function readNameOfPath(
 }
 
 /**
- * An address whose names are requested: those that it owns, manages, or both. `after`: rank, name and node of the last row of the previous
- * page. `namespaces`: their numbers (from 1); null for all.
+ * An address whose names are requested: those that it owns, manages, or both. `after`: rank, name and node of the last
+ * row of the previous page. `namespaces`: their numbers (from 1); null for all.
  */
 type AskedAddress = {
   address: Hex;
@@ -231,7 +235,10 @@ type AskedAddress = {
 /** Names of an address, its primary name first, one beyond the page if there are more. The total stops after 1,000. */
 type FoundAddress = { rows: Listed[]; total: number };
 
-/** Reads the names of many addresses by one statement. `use` receives each address's position and names, in any order, perhaps twice. */
+/**
+ * Reads the names of many addresses by one statement. `use` receives each address's position and names, in any order,
+ * perhaps twice.
+ */
 export async function readAddresses(
   source: NamesSource,
   call: StatementCall,
@@ -251,8 +258,8 @@ export async function readAddresses(
 }
 
 /**
- * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one (ENSIP-19). Not checked
- * forward. If records are not indexed, the last event of the reverse name's resolver gives it.
+ * SQL of the name that an address claims for coin type 60: its reverse name on the root chain, else the default one
+ * (ENSIP-19). Not checked forward. If records are not indexed, the last event of the reverse name's resolver gives it.
  */
 export function claimSql({ namespaces, hasRecords }: NamesToRead, address: string, reverse: string): string {
   const stored = `SELECT v.name FROM domain_resolver_relations l
@@ -263,13 +270,16 @@ export function claimSql({ namespaces, hasRecords }: NamesToRead, address: strin
   return `coalesce((${hasRecords ? stored : emitted}), ${claimOfCoin(address, defaultCoin)})`;
 }
 
-/** SQL of the name that an address claims for an EVM coin type: by its reverse registrar, else the default one (ENSIP-19). */
+/**
+ * SQL of the name that an address claims for an EVM coin type: by its reverse registrar, else the default one
+ * (ENSIP-19).
+ */
 export const claimOfCoin = (address: string, coin: string) => `(SELECT value FROM reverse_name_records
   WHERE address = ${address} AND coin_type IN (${coin}, ${defaultCoin}) AND value <> '' ORDER BY coin_type <> ${coin} LIMIT 1)`;
 
 /**
- * SQL of whether the records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain` holds for the name are an
- * address: a JSON list with null for a missing record, or null if records are not indexed.
+ * SQL of whether the records of coin type 60 and of the default (ENSIP-19) that the resolver of `domain` holds for the
+ * name are an address: a JSON list with null for a missing record, or null if records are not indexed.
  */
 export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: string): string {
   if (!hasRecords) return "'null'::json";
@@ -300,7 +310,10 @@ const extraOf = (claims: NamesToRead) => ({
   relations,
 });
 
-/** SQL of the names of an address with few: `n` candidates, the `total` of its own, and rows. Beyond that only `n` is computed. */
+/**
+ * SQL of the names of an address with few: `n` candidates, the `total` of its own, and rows. Beyond that only `n` is
+ * computed.
+ */
 function fewSql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const { held, candidates } = candidatesOf(namespaces);
@@ -329,7 +342,8 @@ function candidatesOf(namespaces: readonly IndexedNamespace[]) {
       candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(namespaces, "f.id")}`,
     };
   }
-  // Each row is read by the index that finds it. Rows that an earlier way found are left out after the limit, which so bounds what is read.
+  // Each row is read by the index that finds it. Rows that an earlier way found are left out after the limit, which so
+  // bounds what is read.
   const rows = ways.map(({ by }, at) => {
     const isNew = ways.slice(0, at).map((one) => `domain.${one.by} IS DISTINCT FROM q.address`);
     const where = isNew.length === 0 ? "" : ` WHERE ${isNew.join(" AND ")}`;
@@ -338,7 +352,8 @@ function candidatesOf(namespaces: readonly IndexedNamespace[]) {
   return { held: rows.join(" UNION ALL "), candidates: "held domain" };
 }
 
-// Reads the indexes by holder in order, each as far as a page needs. Names that the address only manages come last, if the page has room.
+// Reads the indexes by holder in order, each as far as a page needs. Names that the address only manages come last, if
+// the page has room.
 function manySql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const ranked = (rank: number, { from, where, ...sorted }: RankedSource, derived: string): Branch => ({

@@ -88,7 +88,10 @@ export function findDefaultAddress(
   return hasDefault ? ownValue(records?.set?.addresses, defaultCoin) : undefined;
 }
 
-/** The address that a name's resolver returns for an EVM coin type: its own record, even one of zero bytes, else the default one. */
+/**
+ * The address that a name's resolver returns for an EVM coin type: its own record, even one of zero bytes, else the
+ * default one.
+ */
 function addressRecordOf({ records }: FoundName, coin: string, fallback: string | undefined) {
   const own = ownValue(records?.set?.addresses, coin) ?? (coin === "60" ? records?.addr : undefined);
   return own ?? fallback;
@@ -112,7 +115,10 @@ export function listRecordKeys({ records }: NameRow): string[] {
   ];
 }
 
-/** A name's records, in the form of rows. A seen key without a value was cleared; if values are not indexed, the map lacks the key. */
+/**
+ * A name's records, in the form of rows. A seen key without a value was cleared; if values are not indexed, the map
+ * lacks the key.
+ */
 function groupedRecords(records: StoredRecords | null): z.output<typeof recordsSchema> {
   const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
   const isKnown = records !== null && set !== undefined;
@@ -167,7 +173,10 @@ export const isDataKey = (key: string) => key.startsWith("data:");
 /** The data record's own key, without `data:`. */
 export const toDataKey = (key: string) => key.slice("data:".length);
 
-/** Whether a name's resolver returns only what its events tell. A name without one may use that of a name above (ENSIP-10). */
+/**
+ * Whether a name's resolver returns only what its events tell. A name without one may use that of a name above
+ * (ENSIP-10).
+ */
 export function isReadFromEvents(
   { namespaces, known }: { namespaces: readonly IndexedNamespace[]; known: KnownContracts },
   { row, records }: FoundName,
@@ -177,7 +186,9 @@ export function isReadFromEvents(
   return staticResolverOf(namespaces, row, known) !== undefined;
 }
 
-/** What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `data:abc`, `contenthash`, `name`). */
+/**
+ * What a name's row tells of a record, by its key (`addr:60`, `text:url`, `avatar`, `data:abc`, `contenthash`, `name`).
+ */
 export function findRecord(
   {
     records,
@@ -231,7 +242,9 @@ export function identity({ name, node }: Pick<StoredName, "name" | "node">, { na
   return { name, display_name: displayName(name), namespace, namehash: node };
 }
 
-/** Expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates. */
+/**
+ * Expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates.
+ */
 function deadlines({ expires, graceEnds, status }: StoredName) {
   if (expires === undefined && status !== "released") return {};
   const reason = expires === undefined ? ("released" as const) : noDates[expires];
@@ -298,7 +311,10 @@ export function wrapperFacts({
   };
 }
 
-/** The registry's generation and the wrapper's state: under `ens_v1` on the root chain, under `wrapper` on other chains with a wrapper. */
+/**
+ * The registry's generation and the wrapper's state: under `ens_v1` on the root chain, under `wrapper` on other chains
+ * with a wrapper.
+ */
 function authority(
   row: StoredName,
   home: IndexedNamespace,
@@ -311,7 +327,9 @@ function authority(
   return { authority: row.isMigrated ? "ens_v1" : "ens_v0", ens_v1 };
 }
 
-/** The registration that was not renewed: its last holder, through what, and since when anybody can register the name. */
+/**
+ * The registration that was not renewed: its last holder, through what, and since when anybody can register the name.
+ */
 function lapsedRegistration(row: StoredName): NameRow["lapsed_registration"] {
   if (row.v2?.isInForce) return lapsedEntry(row, row.v2);
   if (row.status !== "released" || row.graceEnds === undefined) return undefined;
@@ -382,7 +400,10 @@ export const wrapperShape = {
   wrapper_expires_at_reason: z.enum(["no_expiry", "not_set"]).optional(),
 };
 
-/** What binds a registration whoever holds it: fuses of the wrapper, or roles of ENSv2 that nobody can give or take any more. */
+/**
+ * What binds a registration whoever holds it: fuses of the wrapper, or roles of ENSv2 that nobody can give or take any
+ * more.
+ */
 export const restrictionsSchema = z.union([
   z.strictObject({
     kind: z.literal("ens_v1_wrapper"),
@@ -508,7 +529,10 @@ export const addressRow = (
   ...primaryFacts(namespaces, listed, known),
 });
 
-/** Whether an address claims a name, and, if the index knows all that the name's resolver returns, whether it resolves to the address. */
+/**
+ * Whether an address claims a name, and, if the index knows all that the name's resolver returns, whether it resolves
+ * to the address.
+ */
 export function primaryFacts(
   namespaces: IndexedNamespaces,
   { row, isPrimary, forward }: Omit<Listed, "after">,
@@ -543,7 +567,8 @@ export function feedRow(namespaces: IndexedNamespaces, row: StoredName): NameRow
   };
 }
 
-// Why the Universal Resolver of ENSv2 answers nothing for a name of ENSv1: nothing reserves it there, or without a resolver.
+// Why the Universal Resolver of ENSv2 answers nothing for a name of ENSv1: nothing reserves it there, or without a
+// resolver.
 const unresolvableReason = ({ isUnresolvable, v2 }: StoredName): NameRow["unresolvable_reason"] =>
   isUnresolvable && (v2?.isReserved ? "ens_v2_path_no_resolver" : "no_live_ens_v2_entry");
 

@@ -35,7 +35,10 @@ export function inNamespace(source: IndexedSource, namespace: string | undefined
 /** Registries of the root chain by their generation. */
 export const authorities = ["ens_v0", "ens_v1", "ens_v2"] as const;
 
-/** SQL conditions that rows have one of the authorities. Names of other chains have none, nor have those that nobody ever held. */
+/**
+ * SQL conditions that rows have one of the authorities. Names of other chains have none, nor have those that nobody
+ * ever held.
+ */
 export function ofAuthority(
   authority: readonly (typeof authorities)[number][] | undefined,
   namespaces: readonly IndexedNamespace[],

@@ -4,8 +4,9 @@ import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import type { NamesSource } from "./source.ts";
 import { listText, nameOfNode, namesJoins, nameText, objectText, partsOfNames } from "./stored-name.ts";
 
-// Names by relevance: those whose label is the text, then those whose label starts with it, then those one typo away. Each kind
-// comes from an index, the shortest names first and a limited number, so that any text takes about the same time.
+// Names by relevance: those whose label is the text, then those whose label starts with it, then those one typo away.
+// Each kind comes from an index, the shortest names first and a limited number, so that any text takes about the same
+// time.
 
 const maxPerKind = 100;
 const longestName = 255;
@@ -82,7 +83,8 @@ export function relevanceSql(
   const dot = text.indexOf(".");
   const isComplete = dot >= 0;
   const label = isComplete ? text.slice(0, dot) : text;
-  // `$2` to `$5` as above, `$6` the labels one edit away, `$7` to `$11` the last row, `$12` the limit, `$13` what follows the label.
+  // `$2` to `$5` as above, `$6` the labels one edit away, `$7` to `$11` the last row, `$12` the limit, `$13` what
+  // follows the label.
   for (const value of [label, `${label}${last}`, text, `${text}${last}`, JSON.stringify(typosOf(label))])
     bind(value);
   for (const value of [...after, String(limit), isComplete ? text.slice(dot) : ""]) bind(value);

@@ -47,7 +47,10 @@ export type Family = keyof Selection;
 // The order of responses.
 const families = Object.keys(recordsSchema.shape) as Family[];
 
-/** Builds the selected records from `read`. `key` is the record's key, an ABI's mask, or true where a family has one record. */
+/**
+ * Builds the selected records from `read`. `key` is the record's key, an ABI's mask, or true where a family has one
+ * record.
+ */
 export function recordsBy(
   selection: Selection,
   read: (family: Family, key: string | bigint | true) => unknown,

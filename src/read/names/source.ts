@@ -35,7 +35,10 @@ export type Binder = Pick<ReturnType<typeof binder>, "bind">;
 /** A request that a statement serves. */
 export type StatementCall = { current: CurrentStatus; request: { raw: Request }; keys: Set<string> };
 
-/** Collects the values of a statement and runs it. `isCommon`: plan it once per connection, for the few forms that most requests have. */
+/**
+ * Collects the values of a statement and runs it. `isCommon`: plan it once per connection, for the few forms that most
+ * requests have.
+ */
 export function openStatement(
   { database, namespaces }: Pick<NamesSource, "database" | "namespaces">,
   { current, request }: StatementCall,

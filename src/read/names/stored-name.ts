@@ -12,16 +12,23 @@ import {
   wrapperExpiry,
 } from "./v2-walk.ts";
 
-// The current state of a name (docs/names.md), derived only here: from its rows in the first generation and its entry in ENSv2.
+// The current state of a name (docs/names.md), derived only here: from its rows in the first generation and its entry
+// in ENSv2.
 
-/** A namespace as the derivation needs it: where its names live and when they end. The first namespace is the root chain's. */
+/**
+ * A namespace as the derivation needs it: where its names live and when they end. The first namespace is the root
+ * chain's.
+ */
 export type NamespaceRules = {
   namespace: string;
   chainId: number;
   /** Parent of the names that a registrar leases. */
   leases: Hex | undefined;
   nameWrapper: Hex | undefined;
-  /** The contract whose resolvers of names are rows of their own; undefined on the root chain, and if these are not indexed. */
+  /**
+   * The contract whose resolvers of names are rows of their own; undefined on the root chain, and if these are not
+   * indexed.
+   */
   linker: Hex | undefined;
   /** Seconds after the expiry of a lease in which it can still be renewed and nobody else can register the name. */
   grace: number;
@@ -38,13 +45,17 @@ export const secondGeneration = <T extends NamespaceRules>(namespaces: readonly 
 const nobody = `'${zeroAddress}'`;
 const ethNode = subnode(rootNode, keccak256("eth"));
 
-/** SQL of the address in a resolver id (`…0x<address>-0x<node>`) or of a bare address. A regular expression takes 20 times as long. */
+/**
+ * SQL of the address in a resolver id (`…0x<address>-0x<node>`) or of a bare address. A regular expression takes 20
+ * times as long.
+ */
 export const addressOfResolver = (id: string) => `left(right(${id}, 109), 42)`;
 
 /** SQL of the address of the resolver in the root chain's first-generation registry. */
 export const ownResolver = addressOfResolver("domain.resolver_id");
 
-// SQL. `isManaged`: whether a registrar leases the name below its parent; `isWrapper`: whether an address is the name's name wrapper.
+// SQL. `isManaged`: whether a registrar leases the name below its parent; `isWrapper`: whether an address is the name's
+// name wrapper.
 type FirstGenerationInputs = {
   now: string;
   grace: string;
@@ -52,9 +63,10 @@ type FirstGenerationInputs = {
   isWrapper: (address: string) => string;
 };
 
-// Joins `lease` (the registration), `wrapped` (the wrapper entry with its effective expiry) and `of_v1` to `domain`, whose columns may
-// all be null. `OFFSET 0` computes each step once per row: otherwise the planner inlines it at each use. A name without a registrant has no
-// registration, and one without a wrapped owner has no wrapper entry: neither is looked up.
+// Joins `lease` (the registration), `wrapped` (the wrapper entry with its effective expiry) and `of_v1` to `domain`,
+// whose columns may all be null. `OFFSET 0` computes each step once per row: otherwise the planner inlines it at each
+// use. A name without a registrant has no registration, and one without a wrapped owner has no wrapper entry: neither
+// is looked up.
 function firstGenerationJoins({ now, grace, isManaged, isWrapper }: FirstGenerationInputs): string {
   return `
 LEFT JOIN LATERAL (SELECT registration_date, expiry_date, registrant_id FROM registration WHERE domain_id = domain.id AND domain.registrant_id IS NOT NULL LIMIT 1) lease ON true
@@ -78,8 +90,9 @@ CROSS JOIN LATERAL (SELECT kind.*, life.*,
     WHEN kind.is_wrapped THEN wrapped.owner_id ELSE nullif(domain.owner_id, ${nobody}) END AS manager OFFSET 0) of_v1`;
 }
 
-// Joins `in_force`, the state by the generation in force, to `entry` (a row of `walkSql`) and `of_v1`. If neither is in force, an entry
-// that was registered counts. A lease held by the Graveyard has no end, nor has a wrapped name that its parent controls.
+// Joins `in_force`, the state by the generation in force, to `entry` (a row of `walkSql`) and `of_v1`. If neither is in
+// force, an entry that was registered counts. A lease held by the Graveyard has no end, nor has a wrapped name that its
+// parent controls.
 const inForceJoin = ({ graveyard }: WalkContracts) => `
 CROSS JOIN LATERAL (SELECT coalesce(entry.version = 'v2' OR entry.version IS NULL AND (entry.was_registered OR NOT of_v1.is_lease), false) AS is_entry,
   of_v1.is_lease AND lease.registrant_id IS DISTINCT FROM '${graveyard}' AS is_leased OFFSET 0) whose
@@ -90,8 +103,9 @@ CROSS JOIN LATERAL (SELECT whose.is_entry,
   CASE WHEN whose.is_entry THEN entry.grace_ends WHEN whose.is_leased THEN of_v1.grace_ends END AS grace_ends) in_force`;
 
 /**
- * FROM clause of names of the root chain: `entry`, the row of `walkSql(asked)` at a time (SQL), and `in_force`, with owner, resolver,
- * expires and grace_ends by the generation in force. These are null if the first generation is not indexed.
+ * FROM clause of names of the root chain: `entry`, the row of `walkSql(asked)` at a time (SQL), and `in_force`, with
+ * owner, resolver, expires and grace_ends by the generation in force. These are null if the first generation is not
+ * indexed.
  */
 export function walkedNames(
   asked: string,
@@ -126,9 +140,9 @@ function ofResolver(
 }
 
 /**
- * Joins `names`, the current state of each name, to `domain`: `home` (from 1), chain, status, owner, manager, dates, and its lease,
- * wrapper and ENSv2 data. `$1` holds the timestamp of each namespace. Unread columns cost nothing. `path`: SQL of the path for
- * `askedByPath`, if rows have one. ENSv2 rows that no registry leads to are left out.
+ * Joins `names`, the current state of each name, to `domain`: `home` (from 1), chain, status, owner, manager, dates,
+ * and its lease, wrapper and ENSv2 data. `$1` holds the timestamp of each namespace. Unread columns cost nothing.
+ * `path`: SQL of the path for `askedByPath`, if rows have one. ENSv2 rows that no registry leads to are left out.
  */
 export function namesJoins(namespaces: readonly NamespaceRules[], path?: string): string {
   const v2 = secondGeneration(namespaces);
@@ -165,7 +179,8 @@ const firstAlone = `
 CROSS JOIN LATERAL (SELECT of_v1.*, lease.registration_date AS started, lease.registration_date AS registered, ${lastHolder} AS last_holder, true AS has_v1_resolver,
   NULL::text AS v2_resolver, false AS is_unresolvable, false AS is_v2, NULL::text AS registry, NULL::json AS v2, NULL::json AS reading) held`;
 
-// A lease that came over keeps its date; `started` is that of the registration in force. `kept.is_v2`: the ENSv2 entry gives the state. `kept.is_gone`: the Graveyard holds the lease. `reading`: how to read the ENSv2 resolver.
+// A lease that came over keeps its date; `started` is that of the registration in force. `kept.is_v2`: the ENSv2 entry
+// gives the state. `kept.is_gone`: the Graveyard holds the lease. `reading`: how to read the ENSv2 resolver.
 // `is_unresolvable`: of the first generation under .eth, and no entry leads to its resolvers.
 const bothGenerations = (v2: WalkContracts, path?: string) => `
 CROSS JOIN LATERAL (SELECT CASE WHEN home.index = 1 THEN domain.id END AS id OFFSET 0) walked
@@ -197,7 +212,10 @@ CROSS JOIN LATERAL (SELECT of_v1.is_wrapped AND NOT kept.is_v2 AS is_wrapped, of
 /** The expiry of what never ends: the maximum of a uint64. */
 export const noExpiry = "18446744073709551615";
 
-/** SQL of a condition on derived values, in CASE: the planner takes the bare one for rare, and would sort all rows for a page. */
+/**
+ * SQL of a condition on derived values, in CASE: the planner takes the bare one for rare, and would sort all rows for a
+ * page.
+ */
 export const hideFromPlanner = (filter: string) => `CASE WHEN ${filter} THEN true ELSE false END`;
 
 /** SQL condition that holds for every name but the root, which has none. */
@@ -210,7 +228,8 @@ const noText = 'NULL::text COLLATE "C"';
 
 // If both generations have a name, the first generation's row counts; `namesJoins` adds what is in force.
 const ofFirst = (where = "true") => `SELECT ${columns}, ${noText} AS registry FROM domain WHERE ${where}`;
-// The cheap check of the way up comes before the walk: anyone can create a million names in a registry that no name leads to.
+// The cheap check of the way up comes before the walk: anyone can create a million names in a registry that no name
+// leads to.
 const ofSecond = (v2: WalkContracts, where = "true") => `
   SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, v.owner_id, v.owner_id AS registrant_id, ${noText} AS wrapped_owner_id, v.resolver_id,
     ${noText} AS resolved_address_id, v.created_at, true AS is_migrated, ${noText} AS namespace, NULL::integer AS chain_id, v.registry
@@ -231,8 +250,9 @@ export function nameOfNode(namespaces: readonly NamespaceRules[], node: string):
 }
 
 /**
- * SQL that joins the name at a path as a row of `domain`: any entry below the root in registries of known code, even if lists leave it
- * out since its registry has too many names. `path`: SQL of JSON with `name`, `node`, `labelhash`, `parent` and what `askedByPath` needs.
+ * SQL that joins the name at a path as a row of `domain`: any entry below the root in registries of known code, even if
+ * lists leave it out since its registry has too many names. `path`: SQL of JSON with `name`, `node`, `labelhash`,
+ * `parent` and what `askedByPath` needs.
  */
 export const nameOfPath = (v2: WalkContracts, path: string) => `CROSS JOIN LATERAL (
   SELECT ${path}->>'node' AS id, ${path}->>'name' AS name, ${noText} AS label_name, ${path}->>'labelhash' AS labelhash, ${path}->>'parent' AS parent_id,
@@ -249,7 +269,10 @@ export function partsOfNames(namespaces: readonly NamespaceRules[]): string[] {
   return v2 === undefined ? ["domain"] : [`(${ofFirst()}) domain`, `(${ofSecond(v2)}) domain`];
 }
 
-/** A way to find names as rows of `domain`: `by` the column that has their holder, with SQL of the name and node to sort by. */
+/**
+ * A way to find names as rows of `domain`: `by` the column that has their holder, with SQL of the name and node to sort
+ * by.
+ */
 export type Held = {
   by: "registrant_id" | "wrapped_owner_id" | "owner_id" | "entry";
   from: string;
@@ -258,7 +281,10 @@ export type Held = {
   id: string;
 };
 
-/** The ways to find the names that an address holds, in each registry of one generation. Some names may have another owner now. */
+/**
+ * The ways to find the names that an address holds, in each registry of one generation. Some names may have another
+ * owner now.
+ */
 export function namesHeldBy(namespaces: readonly NamespaceRules[], holder: string): Held[] {
   const [first = ""] = partsOfNames(namespaces);
   const v2 = secondGeneration(namespaces);
@@ -279,7 +305,10 @@ export function namesHeldBy(namespaces: readonly NamespaceRules[], holder: strin
   return [...held, { by: "entry", from, where: `${where} AND e.owner_id = ${holder}`, name, id }];
 }
 
-/** Names by their rows of `v2_domains` under an alias, in registries that names lead to; undefined if ENSv2 is not indexed. */
+/**
+ * Names by their rows of `v2_domains` under an alias, in registries that names lead to; undefined if ENSv2 is not
+ * indexed.
+ */
 export function buildEntriesOfName(
   namespaces: readonly NamespaceRules[],
   alias: string,
@@ -297,14 +326,15 @@ export function buildEntriesOfName(
 }
 
 /**
- * SQL condition that a node has no entry in force in the .eth registry. Most migrated names still have a lease in the first generation; the
- * condition leaves them out without a walk.
+ * SQL condition that a node has no entry in force in the .eth registry. Most migrated names still have a lease in the
+ * first generation; the condition leaves them out without a walk.
  */
 export const notInSecond = (v2: WalkContracts, node: string): string => `NOT EXISTS (SELECT FROM v2_domains n
     WHERE n.chain_id = ${v2.chainId} AND n.id = ${node} AND n.registry = '${v2.ethRegistry}' AND n.owner_id <> '${zeroAddress}'
       AND n.expiry_date > ${indexTime} AND ${ethAttachedSql(v2, indexTime)} OFFSET 0)`;
 
-// A member of a row of `names` as JSON, null without a value. `ofText`: text without characters to escape; `ofJson`: numbers and JSON.
+// A member of a row of `names` as JSON, null without a value. `ofText`: text without characters to escape; `ofJson`:
+// numbers and JSON.
 type Member<T> = { sql: (member: string) => string; type?: T };
 const ofText = <T extends string = Hex>(column: string): Member<T> => ({
   sql: (member) => `',"${member}":"' || names.${column} || '"'`,

@@ -9,8 +9,8 @@ import {
   walkSql,
 } from "./v2-walk.ts";
 
-// Domains and registrations of both generations, for lists (docs/subgraph.md). Names of ENSv2 are rows of v2_domains, which nothing
-// rewrites when a name above them changes: their parents show whether a row is reached.
+// Domains and registrations of both generations, for lists (docs/subgraph.md). Names of ENSv2 are rows of v2_domains,
+// which nothing rewrites when a name above them changes: their parents show whether a row is reached.
 
 /** How the statement of a request reads both generations. */
 export type BothGenerations = ReturnType<typeof bothGenerations>;
@@ -31,7 +31,9 @@ export function bothGenerations(contracts: WalkContracts, time: string) {
   const unknown = (alias: string, table: string) =>
     `NOT EXISTS (SELECT FROM ${table} o WHERE o.id = ${alias}.id OFFSET 0)`;
   return {
-    /** The WITH query of statements that mention `v2_at`: the time, and whether the root has the .eth registry attached. */
+    /**
+     * The WITH query of statements that mention `v2_at`: the time, and whether the root has the .eth registry attached.
+     */
     at: `v2_at AS MATERIALIZED (SELECT n.t, ${ethAttachedSql(contracts, "n.t")} AS is_eth
       FROM (SELECT ${time} AS t OFFSET 0) n)`,
     /** SQL that reads a domain's row under an alias from the registries. */
@@ -42,8 +44,8 @@ export function bothGenerations(contracts: WalkContracts, time: string) {
       in_force.grace_ends AS grace_end_date
       FROM ${walkedNames(askedByRow(alias, chainId), contracts, { time: now, hasV1: true })}`,
     /**
-     * The tables that together have each row of an entity once, by the entity's own table; undefined for other entities. `named`: SQL of a
-     * JSON list of `walkedName`, of domains that may lack a row.
+     * The tables that together have each row of an entity once, by the entity's own table; undefined for other
+     * entities. `named`: SQL of a JSON list of `walkedName`, of domains that may lack a row.
      */
     armsOf(table: string, alias: string, named?: string): { from: string; where: string }[] | undefined {
       if (table === "domain")

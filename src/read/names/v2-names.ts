@@ -92,12 +92,18 @@ export type V2Name = ResolverFacts & {
   resolverLevel: number;
   /** Whether each registry of the path claims the name under which it was found. */
   isCanonical: boolean;
-  /** Whether the code of each registry of the path is known, so that events tell all. If not, the chain may return another resolver. */
+  /**
+   * Whether the code of each registry of the path is known, so that events tell all. If not, the chain may return
+   * another resolver.
+   */
   isProven: boolean;
   authority: Authority;
   /** Generation whose data count for the name. Null: neither, or the index cannot tell. */
   version: "v1" | "v2" | null;
-  /** Of the generation in force. `owner` holds the token, or owns the name if there is none. Unix seconds. Null: none, or unknown. */
+  /**
+   * Of the generation in force. `owner` holds the token, or owns the name if there is none. Unix seconds. Null: none,
+   * or unknown.
+   */
   effective: { owner: Hex | null; resolver: Hex | null; expiry: string | null; graceEnds: string | null };
 };
 
@@ -152,7 +158,10 @@ SELECT coalesce(json_agg(v.id ORDER BY v.path), '[]')::text FROM v2_entries e
 JOIN v2_domains v ON v.registry = e.registry AND v.labelhash = e.labelhash
 WHERE e.chain_id = $1::int AND e.registry = $2 AND e.storage_id = $3 AND e.token_id = $4`);
 
-/** Nodes of the names that a registry's token, present or last, stands for: one for each path of the registry. `tokenId`: 32 bytes. */
+/**
+ * Nodes of the names that a registry's token, present or last, stands for: one for each path of the registry.
+ * `tokenId`: 32 bytes.
+ */
 export async function readNodesOfToken(
   database: Database,
   [chainId, registry, tokenId]: readonly [chainId: number, registry: Hex, tokenId: Hex],

@@ -29,7 +29,10 @@ export function recordsJson({ hasRecords, resolver = "s2.address", ...of }: Reco
 
 type RecordSql = { chain: string; node: string; resolver?: string; hasRecords: boolean };
 
-/** An ENSv2 name's resolver as the walk found it. `labels`: bytes of the labels as registries have them, top label first. */
+/**
+ * An ENSv2 name's resolver as the walk found it. `labels`: bytes of the labels as registries have them, top label
+ * first.
+ */
 export type V2Resolver = ResolverFacts & {
   resolver: Hex | null;
   isProven: boolean;
@@ -108,8 +111,9 @@ const aliasesSql = planOnce(`SELECT json_agg(json_build_array(f.at, f.index, f.t
 const anyAliasSql = planOnce(`SELECT json_agg(r.resolver)::text FROM unnest($2::text[]) r (resolver)
   WHERE EXISTS (SELECT FROM v2_aliases a WHERE a.chain_id = $1::int AND a.resolver = r.resolver AND a.target <> '0x')`);
 
-// Follows aliases: replaces the longest suffix that has one, until none has one or the target repeats. Leaves out readings that may fail in
-// the resolver (endless aliases, malformed targets), and those whose aliases depend on unknown labels.
+// Follows aliases: replaces the longest suffix that has one, until none has one or the target repeats. Leaves out
+// readings that may fail in the resolver (endless aliases, malformed targets), and those whose aliases depend on
+// unknown labels.
 async function withoutAliases(
   database: Database,
   { chainId, readings }: { chainId: number; readings: readonly ResolverReading[] },
@@ -201,7 +205,8 @@ async function readStored(
   });
 }
 
-// Kind, key and value of a record. Null: cleared, or only the chain knows it. That of an ABI is only on the chain: it is empty or null.
+// Kind, key and value of a record. Null: cleared, or only the chain knows it. That of an ABI is only on the chain: it
+// is empty or null.
 type StoredRecord = [string, string, Hex | null];
 
 const textOf = (hex: string) => Buffer.from(hex.slice(2), "hex").toString("utf8");

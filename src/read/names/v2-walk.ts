@@ -35,9 +35,9 @@ const wasRegistered = `(e.owner <> ${nobody} OR right(e.token_id, 8) <> '0000000
 const ethNode = subnode(rootNode, keccak256("eth"));
 
 /**
- * SQL of the generation in force for a name directly under .eth (`g.generation`), and of whether the entry's expiry counts (`k.is_entry`):
- * if neither is in force, once it was registered. Reads rows that may be all null: `e` of `v2_entries`, `v1` of `registration`, `l` of
- * `registration_lifecycles`.
+ * SQL of the generation in force for a name directly under .eth (`g.generation`), and of whether the entry's expiry
+ * counts (`k.is_entry`): if neither is in force, once it was registered. Reads rows that may be all null: `e` of
+ * `v2_entries`, `v1` of `registration`, `l` of `registration_lifecycles`.
  */
 export function generationSql({ time, graveyard }: Record<"time" | "graveyard", string>): string {
   return `
@@ -57,14 +57,17 @@ function firstGenerationSql({ time, graveyard }: Record<"time" | "graveyard", st
     WHEN v1.registrant_id = ${graveyard} AND v1.expiry_date >= ${time} THEN 'none' ELSE 'v1' END`;
 }
 
-/** SQL of the expiry of a row of `wrapped_domain` under an alias. A renewal through the wrapper moves it without a wrapper event. */
+/**
+ * SQL of the expiry of a row of `wrapped_domain` under an alias. A renewal through the wrapper moves it without a
+ * wrapper event.
+ */
 export const wrapperExpiry = (alias: string) =>
   `greatest(${alias}.expiry_date, ${alias}.renewed_expiry_date)`;
 
 const isEmancipated = (fuses: string) => `${fuses} & ${emancipation.mask} = ${emancipation.value}`;
 
-// The registry of a migrated, locked name leaves to the first generation the subnames that are emancipated there and that it never had
-// itself. It does so for the name that it was deployed for, wherever else it is attached.
+// The registry of a migrated, locked name leaves to the first generation the subnames that are emancipated there and
+// that it never had itself. It does so for the name that it was deployed for, wherever else it is attached.
 const leftToV1Sql = (time: string) => `
 SELECT true AS is_left FROM domain d
 WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
@@ -76,8 +79,8 @@ WHERE e.storage_id IS NULL AND h.node IS NOT NULL AND d.owner_id <> ${nobody}
       WHERE f.node = d.id AND ${isEmancipated("f.fuses")} AND f.expiry_date >= ${time}))`;
 
 /**
- * SQL of whether a registry has known code, by its address and its row of `v2_contracts` under an alias. Anyone can have the factory deploy
- * a proxy of any code, which then emits whatever it likes.
+ * SQL of whether a registry has known code, by its address and its row of `v2_contracts` under an alias. Anyone can
+ * have the factory deploy a proxy of any code, which then emits whatever it likes.
  */
 export function isKnownRegistry(
   { registries, wrapperRegistries, userRegistries }: WalkContracts,
@@ -92,9 +95,10 @@ export function isKnownRegistry(
 }
 
 /**
- * SQL of the state of each name of `asked` in the registries at a time (SQL), one row each. Columns of `asked`: `index`, `depth`, and as
- * JSON lists with the top label first `ids` (storage ids of the labels), `labels` (labelhashes) and `nodes` (of the names that end in
- * them). `hasV1`: whether the first generation's leases, which decide with them, are indexed.
+ * SQL of the state of each name of `asked` in the registries at a time (SQL), one row each. Columns of `asked`:
+ * `index`, `depth`, and as JSON lists with the top label first `ids` (storage ids of the labels), `labels`
+ * (labelhashes) and `nodes` (of the names that end in them). `hasV1`: whether the first generation's leases, which
+ * decide with them, are indexed.
  */
 export function walkSql(
   asked: string,
@@ -173,7 +177,10 @@ const pathStepSql = (chainId: number, node: string, level: string) => `
 export const askedByPath = (path: string) =>
   `SELECT 1 AS index, ${path}->'ids' AS ids, ${path}->'labels' AS labels, ${path}->'nodes' AS nodes, jsonb_array_length(${path}->'ids') AS depth`;
 
-/** SQL of a name for `walkSql` by its row under an alias, whose path is that of the names above it. No row if these are unknown. */
+/**
+ * SQL of a name for `walkSql` by its row under an alias, whose path is that of the names above it. No row if these are
+ * unknown.
+ */
 export const askedByRow = (alias: string, chainId: number) => `
   SELECT 1 AS index, jsonb_agg(${storageIdSql("u.labelhash")} ORDER BY u.level DESC) AS ids,
     jsonb_agg(u.labelhash ORDER BY u.level DESC) AS labels, jsonb_agg(u.id ORDER BY u.level DESC) AS nodes, count(*)::int AS depth
@@ -186,8 +193,8 @@ export const askedByRow = (alias: string, chainId: number) => `
   HAVING bool_or(u.parent_id = '${rootNode}') AND bool_and(u.labelhash IS NOT NULL)`;
 
 /**
- * SQL of whether a row of `v2_domains` under an alias is reached at a time: a comparison for registries in a fixed place, else a database
- * function that follows the way up. `isEth`: SQL of whether the .eth registry is attached.
+ * SQL of whether a row of `v2_domains` under an alias is reached at a time: a comparison for registries in a fixed
+ * place, else a database function that follows the way up. `isEth`: SQL of whether the .eth registry is attached.
  */
 export function attachedSql(
   alias: string,
@@ -200,8 +207,8 @@ export function attachedSql(
 }
 
 /**
- * SQL that joins, under `as`, whether a row of `v2_domains` under an alias `is_reached`. Names share registries: Postgres memoizes the
- * result by registry and path, since the join depends on nothing else of the row.
+ * SQL that joins, under `as`, whether a row of `v2_domains` under an alias `is_reached`. Names share registries:
+ * Postgres memoizes the result by registry and path, since the join depends on nothing else of the row.
  */
 export function reachedJoin(alias: string, as: string, contracts: WalkContracts, time: string): string {
   const isEth = ethAttachedSql(contracts, time);
@@ -215,9 +222,9 @@ export function ethAttachedSql({ chainId, root, ethRegistry }: WalkContracts, ti
 }
 
 /**
- * CREATE FUNCTION of `v2_is_reached`: whether each entry above a path of a registry, up to the root, is in force at a time and has the next
- * registry on the way as its subregistry. Each connection plans a function once; inline SQL would be planned anew in each list of a
- * request.
+ * CREATE FUNCTION of `v2_is_reached`: whether each entry above a path of a registry, up to the root, is in force at a
+ * time and has the next registry on the way as its subregistry. Each connection plans a function once; inline SQL would
+ * be planned anew in each list of a request.
  */
 export function reachedFunction(schema: string): string {
   const own = quoted(schema);
@@ -260,5 +267,8 @@ export function walkedName(name: string) {
   return { ...path, name, node, labelhash: path.labels.at(-1), parent };
 }
 
-/** Whether a name may lack a row: names of registries in fixed places (up to two labels) have one, and none longer than in DNS is resolved. */
+/**
+ * Whether a name may lack a row: names of registries in fixed places (up to two labels) have one, and none longer than
+ * in DNS is resolved.
+ */
 export const mayLackRow = (name = "") => name.split(".").length > 2 && Buffer.byteLength(name) < 255;

@@ -11,7 +11,10 @@ const maxReasonCharacters = 1_000;
 // Selector of the error OffchainLookup (EIP-3668), whose data is needed whole.
 const offchainLookup = "0x556f1830";
 
-/** Creates clients by chain id, for resolution alone. They limit concurrent requests, try a chain's URLs in order, and obey signals. */
+/**
+ * Creates clients by chain id, for resolution alone. They limit concurrent requests, try a chain's URLs in order, and
+ * obey signals.
+ */
 export function createChainClients(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
 ): (chainId: number) => Client | undefined {

@@ -25,7 +25,9 @@ type FoundResolver = { resolver: Hex; isWildcard: boolean };
 
 /** Reads contracts for one request, over RPC and through the gateways that contracts redirect to (EIP-3668). */
 export type ChainReader = {
-  /** A function's return value; undefined if the contract fails. Throws UnavailableError if the chain cannot be asked. */
+  /**
+   * A function's return value; undefined if the contract fails. Throws UnavailableError if the chain cannot be asked.
+   */
   read<A extends Abi>(chainId: number, to: Hex, request: EncodeFunctionDataParameters<A>): Promise<unknown>;
   /** The name's resolver, starting at the root registry (ENSIP-10). Throws UnavailableError. */
   findResolver(name: string): Promise<FoundResolver | undefined>;

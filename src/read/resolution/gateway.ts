@@ -2,7 +2,10 @@ import { type Hex, isHex } from "viem";
 import { z } from "zod/v4";
 import { readUpTo, send } from "../../rpc/public-address.ts";
 
-/** Limits of one request's gateway lookups (EIP-3668), safe on the public internet. All but `maxRequests` are per lookup. */
+/**
+ * Limits of one request's gateway lookups (EIP-3668), safe on the public internet. All but `maxRequests` are per
+ * lookup.
+ */
 export const defaultGatewayLimits = {
   timeoutMs: 5_000,
   maxBytes: 512 * 1024,
@@ -17,7 +20,8 @@ export type GatewayLimits = typeof defaultGatewayLimits;
 const response = z.object({ data: z.string().refine((text) => isHex(text)) });
 
 /**
- * Creates a reader that asks gateways in order until one responds (EIP-3668), else throws GatewayError. `limits` hold for all its calls.
+ * Creates a reader that asks gateways in order until one responds (EIP-3668), else throws GatewayError. `limits` hold
+ * for all its calls.
  */
 export function createGatewayReader(
   limits: GatewayLimits,

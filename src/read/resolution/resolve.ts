@@ -33,8 +33,8 @@ type RecordsOfName = { name: string; selection: Selection };
 const forward = (step: string) => ["forward-resolution", step] as const;
 
 /**
- * Resolves the selected records of a name from the root registry (ENSIP-10): from the index if events determine what the resolver returns,
- * else from the resolver itself. Throws UnavailableError.
+ * Resolves the selected records of a name from the root registry (ENSIP-10): from the index if events determine what
+ * the resolver returns, else from the resolver itself. Throws UnavailableError.
  */
 export function resolveRecords(resolution: Resolution, request: RecordsOfName): Promise<Records> {
   return span(forward("forward-resolution"), { name: request.name }, () => {
@@ -178,7 +178,10 @@ const reverse = (step: string) => ["reverse-resolution", step] as const;
 /** An account's claim to a primary name on a chain; null without one. `address`: what the name resolves to there. */
 export type PrimaryNameClaim = { name: string; address: string | null } | null;
 
-/** An account's verified primary name on a chain (ENSIP-19), else null. Chain 0 is the default of EVM chains. Throws UnavailableError. */
+/**
+ * An account's verified primary name on a chain (ENSIP-19), else null. Chain 0 is the default of EVM chains. Throws
+ * UnavailableError.
+ */
 export const primaryName = async (resolution: Resolution, account: Account): Promise<string | null> =>
   verifiedName(await primaryNameClaim(resolution, account), account);
 

@@ -8,7 +8,8 @@ import {
 import { reachedJoin, type WalkContracts } from "../names/v2-walk.ts";
 import { isEntryOfRole, isOnPresent, rolesOfAccount, rolesOfEntry } from "./stored-roles.ts";
 
-// Roles of accounts on entries of ENSv2. Anyone can have the factory deploy a contract and grant an account any number of roles on it.
+// Roles of accounts on entries of ENSv2. Anyone can have the factory deploy a contract and grant an account any number
+// of roles on it.
 
 /** Up to how many roles of an account are read. */
 const maxRoles = 10_000;
@@ -17,7 +18,10 @@ const bitmap = (digits: string) => `'0x${digits.padStart(64, "0")}'`;
 // Nothing, and the mark that a reserved name was registered, which allows nothing.
 const noRoles = `(${bitmap("0")}, ${bitmap("100000000")})`;
 
-/** SQL condition that an account has a role on the registration in force of a row of `names`. Nobody knows the owner under unknown code. */
+/**
+ * SQL condition that an account has a role on the registration in force of a row of `names`. Nobody knows the owner
+ * under unknown code.
+ */
 export const hasRole = (
   { chainId }: WalkContracts,
   account: string,
@@ -25,8 +29,8 @@ export const hasRole = (
   AND EXISTS (SELECT FROM ${rolesOfEntry(chainId, "names.registry", "names.labelhash")} AND p.account = ${account} AND p.roles NOT IN ${noRoles}))`;
 
 /**
- * Names by the roles of an account on their registrations in force, sorted by `sorted` and `id`; undefined if ENSv2 is not indexed. Only
- * registries of known code have names.
+ * Names by the roles of an account on their registrations in force, sorted by `sorted` and `id`; undefined if ENSv2 is
+ * not indexed. Only registries of known code have names.
  */
 export function namesByRole(
   namespaces: readonly NamespaceRules[],

@@ -10,7 +10,8 @@ import type { V2Contracts } from "../names/v2-names.ts";
 import { refuse } from "../refusal.ts";
 import { askedNames, entryOfAsked, readRoles } from "./stored-roles.ts";
 
-// Who has which powers over a name. Of the first generation its row tells them, of ENSv2 the roles on its entry and its resolver.
+// Who has which powers over a name. Of the first generation its row tells them, of ENSv2 the roles on its entry and its
+// resolver.
 
 // Roles on one resource that decide which roles are locked.
 const maxHolders = 1_000;
@@ -56,7 +57,10 @@ export function grantsOfV1(row: StoredName, home: IndexedNamespace): Grant[] {
   return grants;
 }
 
-/** Where else somebody may have powers over what was asked for. `registry_operators`, `wrapper_approvals`: not in ENS's own list. */
+/**
+ * Where else somebody may have powers over what was asked for. `registry_operators`, `wrapper_approvals`: not in ENS's
+ * own list.
+ */
 export const everySurface = [
   "ens_v2_registry_operators",
   "registrar_approvals",
@@ -117,7 +121,10 @@ function lockedRoles({ own, root }: { own: string; root: string }) {
   return ofEntry.includes("can_transfer_admin") ? locked : [...locked, "transfer" as const];
 }
 
-/** Reads what binds the registrations of names; undefined for those without, `isKnown` false if one has too many roles to tell. */
+/**
+ * Reads what binds the registrations of names; undefined for those without, `isKnown` false if one has too many roles
+ * to tell.
+ */
 export async function readRestrictions(
   source: NamesSource,
   call: StatementCall,
@@ -146,8 +153,8 @@ export async function readRestrictions(
 const maxGrants = 1_000;
 
 /**
- * Adds to rows, given their names by node, who has which powers over each name and what binds its registration. Refuses too many grants
- * for a page.
+ * Adds to rows, given their names by node, who has which powers over each name and what binds its registration. Refuses
+ * too many grants for a page.
  */
 export async function withSummaries<T extends { data: NameRow[]; meta: Meta }>(
   source: NamesSource,

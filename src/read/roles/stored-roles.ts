@@ -8,8 +8,8 @@ import type { V2Contracts } from "../names/v2-names.ts";
 import { isKnownRegistry, reachedJoin, type WalkContracts } from "../names/v2-walk.ts";
 import type { Database } from "../sql/client.ts";
 
-// Roles of accounts on contracts of ENSv2: which there are, which count, and what they are for. Anyone can be given any number of roles and
-// can give them on contracts of their own, so each read has a limit. In SQL a role is `p`.
+// Roles of accounts on contracts of ENSv2: which there are, which count, and what they are for. Anyone can be given any
+// number of roles and can give them on contracts of their own, so each read has a limit. In SQL a role is `p`.
 
 // Up to so many roles of an account are read for a page, those that do not count included.
 const maxScanned = 1_000;
@@ -24,7 +24,10 @@ export const maxCounted = 10_000;
 const text = (placeholder: string) => `${placeholder}::text COLLATE "C"`;
 const addressList = (addresses: readonly Hex[]) => `'{${addresses.join(",")}}'::text[]`;
 
-/** SQL of the roles of an account. The sum keeps the planner from the primary key, which has the roles of all other accounts in between. */
+/**
+ * SQL of the roles of an account. The sum keeps the planner from the primary key, which has the roles of all other
+ * accounts in between.
+ */
 export const rolesOfAccount = (account: string, chainId: number) =>
   `v2_roles p WHERE p.account = ${account} AND p.chain_id + 0 = ${chainId}`;
 
@@ -33,7 +36,10 @@ export const rolesOfEntry = (chainId: number, registry: string, labelhash: strin
   `v2_entries o JOIN v2_roles p ON p.chain_id = o.chain_id AND p.address = o.registry AND p.resource = o.resource
     WHERE o.chain_id = ${chainId} AND o.registry = ${registry} AND o.storage_id = ${storageIdSql(labelhash)} AND o.expiry > ${indexTime}`;
 
-/** SQL of the roles that count on a registry of known code, on the whole of it and on its entries, in the order of an index. */
+/**
+ * SQL of the roles that count on a registry of known code, on the whole of it and on its entries, in the order of an
+ * index.
+ */
 export const rolesOfRegistry = ({ chainId }: WalkContracts, registry: Hex) =>
   `v2_roles p CROSS JOIN (SELECT 'registry' AS kind, true AS is_proven) k ${entryJoin(chainId)}
   WHERE p.chain_id = ${chainId} AND p.address = '${registry}' AND ${counts} ORDER BY p.resource, p.account`;
@@ -52,8 +58,8 @@ const countsIf = (isElsewhere: string) =>
 const counts = `k.is_proven AND ${countsIf(`k.kind <> 'registry' OR p.resource = '${wholeContract}'`)}`;
 
 /**
- * SQL that joins to an address its contract and what that is: `k.kind`, and `k.is_proven`, whether its code is known. Others say of
- * themselves and of anybody what they like.
+ * SQL that joins to an address its contract and what that is: `k.kind`, and `k.is_proven`, whether its code is known.
+ * Others say of themselves and of anybody what they like.
  */
 export function contractJoin(v2: V2Contracts, address: string): string {
   const isResolver = `c.implementation = ANY (${addressList(v2.resolvers)})`;
@@ -88,7 +94,9 @@ type FoundSql = {
 const jsonOf = (members: Record<string, string>) =>
   `json_build_object(${Object.entries(members).map(([name, sql]) => `'${name}', ${sql}`)})`;
 
-/** SQL of roles as JSON, in a list with one object: what was scanned, as far as it counts, with what each role is for. */
+/**
+ * SQL of roles as JSON, in a list with one object: what was scanned, as far as it counts, with what each role is for.
+ */
 function foundSql(v2: V2Contracts, of: FoundSql): string {
   const { ctes, counts, order, limit, members, joins = "", beside } = of;
   const role = {
@@ -102,8 +110,9 @@ function foundSql(v2: V2Contracts, of: FoundSql): string {
 }
 
 /**
- * Roles that are asked for: of names, with those on their whole registry if `hasRoot`; of a resource of a contract; or all of an account.
- * `after`: account, contract and resource of the last one of the page before. Without `isSorted` in any order.
+ * Roles that are asked for: of names, with those on their whole registry if `hasRoot`; of a resource of a contract; or
+ * all of an account. `after`: account, contract and resource of the last one of the page before. Without `isSorted` in
+ * any order.
  */
 export type AskedRoles = {
   of: { names: readonly StoredName[]; hasRoot: boolean } | { contract: Hex; resource: string } | undefined;
@@ -197,8 +206,9 @@ export async function readRoles(
 }
 
 /**
- * A numbered page of roles: of an account in contracts of known or of unknown code; on a contract and all that it has; or on a name in its
- * registry, with the whole of it, and in its resolver. `after`: contract, resource and account that the list continues after.
+ * A numbered page of roles: of an account in contracts of known or of unknown code; on a contract and all that it has;
+ * or on a name in its registry, with the whole of it, and in its resolver. `after`: contract, resource and account that
+ * the list continues after.
  */
 export type AskedPage = {
   of:
@@ -213,15 +223,16 @@ export type AskedPage = {
 };
 
 /**
- * A role of such a page. `label` and `labels`: of the entry, and of the registries on `path` from the root, as stored and the lowest first;
- * `wire`: the name that a resolver's resource is limited to.
+ * A role of such a page. `label` and `labels`: of the entry, and of the registries on `path` from the root, as stored
+ * and the lowest first; `wire`: the name that a resolver's resource is limited to.
  */
 export type PagedRole = Omit<StoredRole, "node" | "after"> & { isProven: boolean } & Record<
     "label" | "labels",
     string | null
   > & { path: Hex[] | null; wire: Hex | null };
 
-// The registries above a role's up to the root, as each claims its parent, with stored labels. The depth limit ends cycles.
+// The registries above a role's up to the root, as each claims its parent, with stored labels. The depth limit ends
+// cycles.
 const claimedPathSql = ({ chainId, root }: WalkContracts) => `
   WITH RECURSIVE up AS (
     SELECT p.address AS registry, ARRAY[p.address] AS path, NULL::text COLLATE "C" AS labels, 0 AS level
@@ -258,8 +269,8 @@ function placesOf({ chainId }: V2Contracts, of: AskedPage["of"], { bind }: Binde
   };
 }
 
-// Of contracts that the deployment or its factory deployed. Each contract's roles are read in the order of an index, no further than they
-// are counted.
+// Of contracts that the deployment or its factory deployed. Each contract's roles are read in the order of an index, no
+// further than they are counted.
 function pageSql(v2: V2Contracts, { of, after, limit, offset }: AskedPage, binder: Binder): string {
   const { contracts, isAsked } = placesOf(v2, of, binder);
   const start = after?.map((value) => text(binder.bind(value)));

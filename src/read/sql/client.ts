@@ -22,8 +22,8 @@ export type Database = RowReader;
 /** Runs statements that return many rows of one text each. */
 export type RowsReader = {
   /**
-   * Passes each row to `take` as it arrives, the first ones again if the statement is repeated. Resolves after the last row. Throws
-   * RowTooLongError once the rows together are longer than a row may be.
+   * Passes each row to `take` as it arrives, the first ones again if the statement is repeated. Resolves after the last
+   * row. Throws RowTooLongError once the rows together are longer than a row may be.
    */
   rows(sql: string, values: readonly string[], signal: AbortSignal, take: Take): Promise<void>;
 };
@@ -44,8 +44,8 @@ export class RowTooLongError extends Error {
 export type QueuedDatabase = Database & RowsReader & { waiting(): number };
 
 /**
- * A database over a node-postgres pool. `schema`: of the index, if its connections are PooledConnections; each statement is a transaction
- * of its own then, which goes to that schema.
+ * A database over a node-postgres pool. `schema`: of the index, if its connections are PooledConnections; each
+ * statement is a transaction of its own then, which goes to that schema.
  */
 export function createDatabase(
   pool: Pool,
@@ -73,10 +73,11 @@ export function queueStatements(
   return { row: inTurn, rows: async (...given) => void (await inTurn(...given)), waiting: run.waiting };
 }
 
-// Each connection, or transaction, applies these first, so that they hold before a statement is parsed. Rows are looked up by index in tables
-// that are mostly in memory: the default cost of a random page makes the planner walk whole indexes in sort order instead. JIT compilation costs more than
-// a statement takes; parallel workers would take the processors of other statements. During a reorg, which locks tables for a moment,
-// statements wait nearly as long as they may take, where Ponder's setting fails them after half a second. A lock timeout can be retried.
+// Each connection, or transaction, applies these first, so that they hold before a statement is parsed. Rows are looked
+// up by index in tables that are mostly in memory: the default cost of a random page makes the planner walk whole
+// indexes in sort order instead. JIT compilation costs more than a statement takes; parallel workers would take the
+// processors of other statements. During a reorg, which locks tables for a moment, statements wait nearly as long as
+// they may take, where Ponder's setting fails them after half a second. A lock timeout can be retried.
 const settingsSql = (set: "SET" | "SET LOCAL", timeoutMs: number) =>
   [
     ...["random_page_cost = 1.1", "jit = off", "max_parallel_workers_per_gather = 0", "work_mem = '64MB'"],
@@ -88,7 +89,8 @@ const settingsSql = (set: "SET" | "SET LOCAL", timeoutMs: number) =>
 
 type Session = { planning: Planning | undefined; names: Set<string>; characters: number };
 
-// Connections that have the session settings: their plan cache mode, and the statements of clients that they have prepared.
+// Connections that have the session settings: their plan cache mode, and the statements of clients that they have
+// prepared.
 function createSessions(timeoutMs: number) {
   const sessions = new WeakMap<PoolClient, Session>();
   return {
@@ -197,8 +199,8 @@ const fails = (work: Promise<unknown>): Promise<boolean> =>
 
 const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : undefined);
 
-// A reorg deadlocked with the read or, on a hot standby, what is replayed cancelled it or ended its connection. Postgres reports that as
-// 40001; some versions report 57014, as for a timeout.
+// A reorg deadlocked with the read or, on a hot standby, what is replayed cancelled it or ended its connection.
+// Postgres reports that as 40001; some versions report 57014, as for a timeout.
 function isInterrupted(error: unknown): boolean {
   const code = codeOf(error);
   if (code === deadlock || code === replayConflict) return true;
@@ -243,7 +245,9 @@ function toText(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** Too many statements are waiting, or one waited too long for a lock. The client may retry after `retryAfter` seconds. */
+/**
+ * Too many statements are waiting, or one waited too long for a lock. The client may retry after `retryAfter` seconds.
+ */
 export class BusyError extends Error {
   override name = "BusyError";
   readonly retryAfter: number;
@@ -295,9 +299,9 @@ const tookTooLong = new DOMException("The statement took too long.", "TimeoutErr
 const tooSlow = new Error("The statement is slow.");
 
 /**
- * The queue of statements, in two lanes. A statement that runs longer than `quickMs` continues only in a place of the slow lane, so that
- * quick ones wait for quick ones alone; one that was slow lately starts there. Statements without a client (the service's own) are neither
- * slow nor refused.
+ * The queue of statements, in two lanes. A statement that runs longer than `quickMs` continues only in a place of the
+ * slow lane, so that quick ones wait for quick ones alone; one that was slow lately starts there. Statements without a
+ * client (the service's own) are neither slow nor refused.
  */
 export function createQueue(limits: QueueLimits) {
   const { timeoutMs, quickMs, slow, slowQueue } = limits;
@@ -312,8 +316,8 @@ export function createQueue(limits: QueueLimits) {
   const slowOnes = new LRUCache<string, true>({ max: 2_000, ttl: 60_000 });
 
   /**
-   * Runs the statement `sql` by `task` when its turn comes, a second time if it was slow and the slow lane was full. Throws BusyError, a
-   * TimeoutError, or the reason of `signal` once aborted. The turn ends with the statement.
+   * Runs the statement `sql` by `task` when its turn comes, a second time if it was slow and the slow lane was full.
+   * Throws BusyError, a TimeoutError, or the reason of `signal` once aborted. The turn ends with the statement.
    */
   const run = async <T>(
     sql: string,
@@ -396,7 +400,10 @@ function runInTurn<T>(
   return promise;
 }
 
-/** Places for statements. The next turn goes to the client with the fewest running statements, then the least recent start. */
+/**
+ * Places for statements. The next turn goes to the client with the fewest running statements, then the least recent
+ * start.
+ */
 export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLimits) {
   const clients = new Map<string, QueuedClient>();
   let [waiting, running, starts] = [0, 0, 0];
@@ -437,7 +444,10 @@ export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLi
     return client.line.size === 0 && mayRun(client) ? start(key, client) : undefined;
   }
 
-  /** Waits for a place. Resolves with the function that leaves it; throws BusyError, or the reason of `signal` once aborted. */
+  /**
+   * Waits for a place. Resolves with the function that leaves it; throws BusyError, or the reason of `signal` once
+   * aborted.
+   */
   async function turn(name: string | undefined, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
     const key = name ?? "";
@@ -459,7 +469,8 @@ export function createLane({ concurrency, spare, queue, queuePerClient }: LaneLi
   return { enter, turn, waiting: () => waiting };
 }
 
-// Waits in `line`. Resolves with the result of `begin` once its entry is called; leaves and rejects once `signal` is aborted.
+// Waits in `line`. Resolves with the result of `begin` once its entry is called; leaves and rejects once `signal` is
+// aborted.
 function lineUp<T>(line: Set<() => void>, signal: AbortSignal, begin: () => T): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const next = () => {

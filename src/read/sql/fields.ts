@@ -22,7 +22,10 @@ type Shape<T extends Fields> = {
 };
 type Schema<T extends Fields> = z.ZodObject<Shape<T>, z.core.$strict>;
 
-/** A field. `sql` gives its JSON value, or the text that `convert` turns into it. A null is left out if the schema is optional. */
+/**
+ * A field. `sql` gives its JSON value, or the text that `convert` turns into it. A null is left out if the schema is
+ * optional.
+ */
 export function field<S extends z.ZodType>(
   sql: string,
   schema: S,

@@ -2,8 +2,8 @@
 export type SortType = "text" | "numeric" | "int";
 
 /**
- * A sort key: SQL of a value that is never null, and its type. `plus` is added only where sources are compared, so that each source can be
- * read in the order of its index. `isAscending`: ascending in any list (keys after the first only).
+ * A sort key: SQL of a value that is never null, and its type. `plus` is added only where sources are compared, so that
+ * each source can be read in the order of its index. `isAscending`: ascending in any list (keys after the first only).
  */
 export type SortKey = { sql: string; type: SortType; plus?: number; isAscending?: boolean };
 
@@ -16,7 +16,9 @@ export const orderBySql = (keys: readonly SortKey[], isDescending: boolean, colu
     )
     .join(", ")}`;
 
-/** SQL condition on the rows after the bound values of a row, in a form that lets the first key's index read only those. */
+/**
+ * SQL condition on the rows after the bound values of a row, in a form that lets the first key's index read only those.
+ */
 export function beyondSql(keys: readonly SortKey[], after: readonly string[], isDescending: boolean): string {
   const start = after.map(
     (value, at) => `${value}::${keys[at]?.type}${keys[at]?.plus ? ` - ${keys[at].plus}` : ""}`,

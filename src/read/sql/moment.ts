@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { quoted } from "../../ponder/sql-client.ts";
 
 /**
- * A moment in the past of an index: a position, and the schemas in which its tables are found (src/operations/past.ts). `isKept`: SQL of
- * whether the index has that moment.
+ * A moment in the past of an index: a position, and the schemas in which its tables are found (src/operations/past.ts).
+ * `isKept`: SQL of whether the index has that moment.
  */
 export type Moment = { schemas: readonly string[]; position: string; isKept: string };
 

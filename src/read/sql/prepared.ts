@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 
-// Which statements server connections prepare, by text. Planning a long statement takes longer than running it. A connection keeps some sixty
-// bytes for each character of a prepared text.
+// Which statements server connections prepare, by text. Planning a long statement takes longer than running it. A
+// connection keeps some sixty bytes for each character of a prepared text.
 
 /** A prepared statement. `planning`: the `plan_cache_mode` that it runs with. */
 export type Prepared = { name: string; isOfClient: boolean; planning: Planning };
@@ -21,8 +21,8 @@ const oftenRuns = 3;
 let names = 0;
 
 /**
- * Marks a statement that each server connection parses and plans once. For texts of few forms with one good plan for all values, such as
- * lookups by key. Returns the text.
+ * Marks a statement that each server connection parses and plans once. For texts of few forms with one good plan for
+ * all values, such as lookups by key. Returns the text.
  */
 export function planOnce(sql: string): string {
   if (!own.has(sql))
@@ -31,8 +31,8 @@ export function planOnce(sql: string): string {
 }
 
 /**
- * Marks a statement whose form a client determines. From its third run on, each server connection parses it once, and plans it once too if
- * one plan is good for all values. Returns the text.
+ * Marks a statement whose form a client determines. From its third run on, each server connection parses it once, and
+ * plans it once too if one plan is good for all values. Returns the text.
  */
 export function prepareOften(sql: string, { isPlannedOnce }: { isPlannedOnce: boolean }): string {
   if (ofClients.has(sql)) return sql;

@@ -14,8 +14,8 @@ const usual: QueueLimits = {
 };
 
 /**
- * A queue whose statements are named and run until they are stopped, or the test ends them; `started` are their names in order. A
- * statement's text is the first letter of its name.
+ * A queue whose statements are named and run until they are stopped, or the test ends them; `started` are their names
+ * in order. A statement's text is the first letter of its name.
  */
 function open(limits: Partial<QueueLimits> = {}) {
   const queue = createQueue({ ...usual, ...limits });

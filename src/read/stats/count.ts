@@ -8,9 +8,10 @@ import { storageIdSql } from "../../schema/sql.ts";
 import { literal } from "../events/kinds.ts";
 import type { IndexedNamespace } from "../names/indexed-namespaces.ts";
 
-// Figures of each UTC day, by parent: what /v1/stats sums up. Ponder knows nothing of the tables: they have only what no reorganization takes
-// back. The indexing process adds what is final on all chains; what came later is counted when it is asked for, by the same statement. What
-// an event adds to a day does not depend on later events, so days are counted in parts. Days are numbered from 1 January 1970.
+// Figures of each UTC day, by parent: what /v1/stats sums up. Ponder knows nothing of the tables: they have only what
+// no reorganization takes back. The indexing process adds what is final on all chains; what came later is counted when
+// it is asked for, by the same statement. What an event adds to a day does not depend on later events, so days are
+// counted in parts. Days are numbered from 1 January 1970.
 
 /** The figures of days, in the schema of their index. */
 export const figuresTable = "_daily_figures";
@@ -20,10 +21,16 @@ const holdersTable = "_holders";
 /** Seconds of a day. */
 export const daySeconds = 86_400;
 
-/** How far an index is counted. `tables`: a new index has other ones. `end`: the first second that is not. `isComplete`: it was once up to the final blocks. */
+/**
+ * How far an index is counted. `tables`: a new index has other ones. `end`: the first second that is not. `isComplete`:
+ * it was once up to the final blocks.
+ */
 export type Counted = { tables: string; end: number; isComplete: boolean };
 
-/** Creates the tables in the schema of an index, beside its statuses. What another index in it has counted is not shown any more. */
+/**
+ * Creates the tables in the schema of an index, beside its statuses. What another index in it has counted is not shown
+ * any more.
+ */
 export async function createFigures(run: Statement, schema: string): Promise<void> {
   const own = quoted(schema);
   await createTable(
@@ -45,8 +52,8 @@ const dayOf = (seconds: string) => `div(least(${seconds}, ${lastSecond}), ${dayS
 /** Seconds (Unix time), from the first one on and before the second. */
 type TimeSpan = { from: number; to: number };
 
-// An action moves the end of its name: `former` is where the name's actions before it had left that, in Unix seconds. A name without a
-// registration before its renewals has no end.
+// An action moves the end of its name: `former` is where the name's actions before it had left that, in Unix seconds. A
+// name without a registration before its renewals has no end.
 const leases = ({ from, to }: TimeSpan) => {
   const idAt = (seconds: number) => `'${String(seconds).padStart(10, "0")}'`;
   return `acted AS MATERIALIZED (SELECT DISTINCT a.node FROM registrar_actions a WHERE a.id >= ${idAt(from)} AND a.id < ${idAt(to)}),
@@ -70,7 +77,8 @@ const leases = ({ from, to }: TimeSpan) => {
     ) v(metric, part, day, value) WHERE a.id >= ${idAt(from)} AND v.day IS NOT NULL AND v.value <> 0)`;
 };
 
-// Where accounts get tokens of names: `node` of an event `e`, and its holder. `from`: the events of a node, which is `key`.
+// Where accounts get tokens of names: `node` of an event `e`, and its holder. `from`: the events of a node, which is
+// `key`.
 const transfers = (v2: IndexedNamespace["v2"]) => [
   {
     table: "registration_event",
@@ -94,7 +102,8 @@ const transfers = (v2: IndexedNamespace["v2"]) => [
   })),
 ];
 
-// Each account that got a token of a name, but for those that hold names for others. By name, since the one before it counts too.
+// Each account that got a token of a name, but for those that hold names for others. By name, since the one before it
+// counts too.
 const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: TimeSpan) => {
   const [root] = namespaces;
   const sources = transfers(root?.v2);
@@ -126,7 +135,10 @@ const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: TimeSpa
   of_holders AS (SELECT 'holders' AS metric, b.parent, '' AS part, b.day, ((b.names > 0)::int - (b.names > b.value)::int)::numeric AS value FROM balances b)`;
 };
 
-/** The WITH queries of the figures of a span, `figures` the last of them: metric, parent, part, day and value, in the schema of the search path. */
+/**
+ * The WITH queries of the figures of a span, `figures` the last of them: metric, parent, part, day and value, in the
+ * schema of the search path.
+ */
 export const buildFiguresSql = (namespaces: readonly IndexedNamespace[], span: TimeSpan) => `${leases(span)},
   ${holdings(namespaces, span)},
   figures AS (SELECT f.metric, f.parent, f.part, f.day, sum(f.value) AS value
@@ -134,7 +146,8 @@ export const buildFiguresSql = (namespaces: readonly IndexedNamespace[], span: T
 
 const onConflict = "ON CONFLICT (metric, parent, part, day) DO UPDATE SET value";
 
-// The numbers of names are those that the coverage of labels counted last on a day. An index that is behind has those of its newest day.
+// The numbers of names are those that the coverage of labels counted last on a day. An index that is behind has those
+// of its newest day.
 const labelsSql = (own: string) => `INSERT INTO ${own}.${figuresTable} (metric, parent, part, day, value)
   SELECT v.metric, '', c.of, least((s.snapshot ->> 'at')::bigint / 1000, (SELECT max(left(latest_checkpoint, 10))::bigint FROM ${own}._ponder_checkpoint)) / ${daySeconds}, v.value FROM ${own}._indexing_status s
     CROSS JOIN LATERAL json_to_recordset(s.snapshot -> 'counts') c("of" text, names numeric, unknown numeric)
@@ -147,7 +160,8 @@ const saved = (
 ) => `INSERT INTO ${stateTable} VALUES ('stats', '${JSON.stringify(state)}', now())
     ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at`;
 
-// By one process at a time, and only if the others left it to do: one that was killed may still have a statement under way.
+// By one process at a time, and only if the others left it to do: one that was killed may still have a statement under
+// way.
 const writeSql = (schema: string, condition: string, statements: readonly string[]) => `DO $count$ BEGIN
   PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
   PERFORM set_config('jit', 'off', true);
@@ -195,16 +209,16 @@ type Counting = {
 const maxDays = 30;
 
 /**
- * Creates what counts the next seconds that are final, up to 30 days, after the backfill: a statement takes seconds, however much there is to
- * count. Resolves with whether there are more. Throws what the database does.
+ * Creates what counts the next seconds that are final, up to 30 days, after the backfill: a statement takes seconds,
+ * however much there is to count. Resolves with whether there are more. Throws what the database does.
  */
 export function createCounting({ run, schema, namespaces }: Counting) {
   const own = quoted(schema);
   return async (): Promise<boolean> => {
     const { rows } = await run(momentSql(own, namespaces), [`${own}.domain_event`]);
     const { tables, state, first, ...found } = (rows[0] as { found: CountedMoment }).found;
-    // Up to the checkpoint's second, without it: within a second checkpoints are in the order of chain ids, and chains with higher ones may
-    // still add events to it or take them back.
+    // Up to the checkpoint's second, without it: within a second checkpoints are in the order of chain ids, and chains
+    // with higher ones may still add events to it or take them back.
     const final = Number(found.final);
     if (state?.tables !== tables) {
       await run(beginSql(schema, { tables, end: Math.min(final, first ?? final), isComplete: false }));

@@ -11,7 +11,10 @@ import { buildFiguresSql, type Counted, daySeconds, figuresTable } from "./count
 /** What figures are summed by, in UTC; weeks begin on Monday (ISO 8601). */
 export type Interval = "day" | "week" | "month";
 
-/** The first day of the period that a day is in, or of the `plus`-th period after that. Days are numbered from 1 January 1970. */
+/**
+ * The first day of the period that a day is in, or of the `plus`-th period after that. Days are numbered from 1 January
+ * 1970.
+ */
 export function startOfPeriod(day: number, interval: Interval, plus = 0): number {
   if (interval === "day") return day + plus;
   if (interval === "week") return day - ((day + 3) % 7) + 7 * plus;
@@ -66,8 +69,8 @@ function tailOf(source: FiguresSource): Promise<UncountedTail> {
 }
 
 /**
- * What is asked: metrics below parents, from the first day of a period to before a day. `sum` is of each period; `state` adds all days before;
- * `last` takes the last one that there is.
+ * What is asked: metrics below parents, from the first day of a period to before a day. `sum` is of each period;
+ * `state` adds all days before; `last` takes the last one that there is.
  */
 type FiguresQuery = {
   metrics: readonly string[];
@@ -78,7 +81,10 @@ type FiguresQuery = {
   kind: "sum" | "state" | "last";
 };
 
-/** The values of a period by metric, as integers in decimal digits. `period`: its first day; of a state, -1 is all before the first period. */
+/**
+ * The values of a period by metric, as integers in decimal digits. `period`: its first day; of a state, -1 is all
+ * before the first period.
+ */
 export type Figure = { period: number; part: string; values: Record<string, string> };
 
 const figuresSql = ({ interval, kind }: Pick<FiguresQuery, "interval" | "kind">) => {

@@ -238,7 +238,8 @@ test.each(seeds)("figures equal a plain recomputation, with reorganizations: his
       await store(one);
     }
     if (step % 2 === 1) {
-      // What is not final is reverted, as far as to the second of the last final block: another chain may add to it, too.
+      // What is not final is reverted, as far as to the second of the last final block: another chain may add to it,
+      // too.
       time = final + random.pick([0, random.below(time - final + 1)]);
       await takeBack(time);
       history = history.filter(({ at }) => at < time);

@@ -8,7 +8,9 @@ import { guardNextServer, type Surface } from "../../../src/ponder/http-server.t
 const ofPonder = createRequire(new URL("../../../node_modules/ponder/package.json", import.meta.url));
 const { createAdaptorServer } = ofPonder("@hono/node-server") as typeof import("@hono/node-server");
 
-/** Serves an application as Ponder does: its own copy of the adapter, behind the limits of src/ponder/http-server.ts. */
+/**
+ * Serves an application as Ponder does: its own copy of the adapter, behind the limits of src/ponder/http-server.ts.
+ */
 export async function serveGuarded(app: Hono, surface: Partial<Surface> = {}): Promise<Server> {
   const module = { createServer: http.createServer };
   guardNextServer(module, {

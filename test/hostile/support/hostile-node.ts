@@ -57,8 +57,8 @@ function behavioursOf(gateway: string): Record<string, Behaviour> {
 }
 
 /**
- * Serves a chain whose registry has a resolver for each hostile name (`loop.eth` and so on) that behaves like a contract written for
- * the attack, and none for other names. Counts `eth_call`.
+ * Serves a chain whose registry has a resolver for each hostile name (`loop.eth` and so on) that behaves like a
+ * contract written for the attack, and none for other names. Counts `eth_call`.
  */
 export async function startHostileNode(registry: Hex) {
   const gateway = await listen(({ socket }) =>

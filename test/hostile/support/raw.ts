@@ -3,7 +3,10 @@ import type { Server } from "node:http";
 import { connect } from "node:net";
 import { afterEach } from "vitest";
 
-/** A connection that sends bytes as they are; `received` is what came back so far, `ended` all of it once the connection is closed. */
+/**
+ * A connection that sends bytes as they are; `received` is what came back so far, `ended` all of it once the connection
+ * is closed.
+ */
 export async function openRaw(port: number, bytes = "") {
   const socket = connect({ port, host: "127.0.0.1" });
   let received = "";

@@ -13,7 +13,8 @@ import { type LogsFilter, matches, parseLogsFilter, type RpcLog } from "../../..
 import type { RpcRequest } from "../../../src/rpc/nodes.ts";
 
 /**
- * Records an archive of the chains that an environment configures, whole blocks and all headers from the first to the given one.
+ * Records an archive of the chains that an environment configures, whole blocks and all headers from the first to the
+ * given one.
  */
 export async function recordArchives(
   folder: string,
@@ -45,7 +46,10 @@ export function recordedBlocks({ blocks, transactions, receipts }: Recording): A
   });
 }
 
-/** A node over the logs, blocks and receipts of a recording, and what it was asked; refuses ranges of more than `maxBlocks`. */
+/**
+ * A node over the logs, blocks and receipts of a recording, and what it was asked; refuses ranges of more than
+ * `maxBlocks`.
+ */
 export function recordedNode(recording: Recording, { maxBlocks = 1_000 } = {}) {
   // Of what some nodes add, the archive keeps nothing.
   const logs = recording.receipts

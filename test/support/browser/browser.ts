@@ -6,7 +6,9 @@ const usualPaths = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/
 /** Path of a Chromium on this machine: CHROMIUM_PATH, else a usual one; undefined if there is none. */
 export const chromiumPath = process.env["CHROMIUM_PATH"] ?? usualPaths.find((path) => existsSync(path));
 
-/** A page in a browser, and what it complained of: errors of its console, of its scripts, and files that failed to load. */
+/**
+ * A page in a browser, and what it complained of: errors of its console, of its scripts, and files that failed to load.
+ */
 export type WatchedPage = { page: Page; complaints: string[] };
 
 /** Starts a browser without a screen. `open` opens pages, each with settings of its own. */

@@ -1,7 +1,8 @@
 const root =
   'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="9" height="9"';
 
-// Contents of SVG documents that lead a browser to `url`, or try to: of the element, with the attribute or the text that does it.
+// Contents of SVG documents that lead a browser to `url`, or try to: of the element, with the attribute or the text
+// that does it.
 const contents = (url: string) => [
   `<image href="${url}/image" width="9" height="9"/>`,
   `<image xlink:href="${url}/xlink" width="9" height="9"/>`,
@@ -67,7 +68,10 @@ const contents = (url: string) => [
   `<math><mtext><image src="${url}/math"/></mtext></math>`,
 ];
 
-/** SVG documents that lead a browser to `url`, or try to: by elements, attributes, styles, animations, or parts that HTML reads otherwise. */
+/**
+ * SVG documents that lead a browser to `url`, or try to: by elements, attributes, styles, animations, or parts that
+ * HTML reads otherwise.
+ */
 export const loadingSvgs = (url: string): string[] => [
   ...contents(url).map((content) => `<svg ${root}>${content}</svg>`),
   `<?xml-stylesheet href="${url}/instruction"?><svg ${root}/>`,
@@ -79,7 +83,9 @@ export const loadingSvgs = (url: string): string[] => [
   `<svg><image src="${url}/after" href="${url}/untidy" width=9 height=9></svg><img src="${url}/sibling">`,
 ];
 
-/** SVG documents that browsers draw, within pages at least, although they are no well-formed XML or name no namespace. */
+/**
+ * SVG documents that browsers draw, within pages at least, although they are no well-formed XML or name no namespace.
+ */
 export const untidySvgs: readonly string[] = [
   '<svg width="9" height="9"><rect width="9" height="9" fill="red"/></svg>',
   `<svg ${root}><rect width=9 height=9 fill=red></svg>`,

@@ -120,7 +120,10 @@ function isHostile({ registries }: Snapshot, { registry, isUnsure }: Name): bool
 
 const statuses = ["available", "reserved", "registered"];
 
-/** Owner, status, effective resolver, registry and canonical path of every name; for the hostile ones that they are unproven. */
+/**
+ * Owner, status, effective resolver, registry and canonical path of every name; for the hostile ones that they are
+ * unproven.
+ */
 export async function nameDifferences(index: Index, stored: Stored, snapshot: Snapshot): Promise<string[]> {
   const { names, block, timestamp: time } = snapshot;
   const found = await readNames(index, stored, { labels: names.map(({ labels }) => labels), time });

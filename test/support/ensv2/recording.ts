@@ -76,8 +76,9 @@ export const readTruth = (): Snapshot[] => readFixture("ensv2-truth.json.br").sn
 type History = { seed: number; snapshots: Snapshot[] } & Pick<Recording, "chainId" | "blocks" | "receipts">;
 
 /**
- * Histories of 900 random calls in every order that the contracts allow, among logs of hostile contracts: what models of the contracts,
- * written from their source, emitted and returned. The models are in the commit fd9cfcbc, test/support/ensv2/made-up-history.ts.
+ * Histories of 900 random calls in every order that the contracts allow, among logs of hostile contracts: what models
+ * of the contracts, written from their source, emitted and returned. The models are in the commit fd9cfcbc,
+ * test/support/ensv2/made-up-history.ts.
  */
 export const readHistories = (): { contracts: Record<string, Hex>; histories: History[] } =>
   readFixture("ensv2-histories.json.br");

@@ -11,8 +11,9 @@ type Index = Pick<ReturnType<typeof createRecordedIndex>, "store">;
 const lastBlock = 879;
 
 /**
- * The recorded chain with both generations at its last block, in a database that is filled once for all test files. `index` is the same
- * without rows: its configuration and logs. The database is closed after the tests of the file or suite that calls this.
+ * The recorded chain with both generations at its last block, in a database that is filled once for all test files.
+ * `index` is the same without rows: its configuration and logs. The database is closed after the tests of the file or
+ * suite that calls this.
  */
 export async function openLastIndex() {
   const index = createV2Index();
@@ -26,8 +27,9 @@ export async function openLastIndex() {
 }
 
 /**
- * A database with the tables of the schema, and `store`, which replaces the rows that names are read from by those in memory,
- * table by table where they differ. Events only if `withEvents`. It is closed after the tests of the file or suite that calls this.
+ * A database with the tables of the schema, and `store`, which replaces the rows that names are read from by those in
+ * memory, table by table where they differ. Events only if `withEvents`. It is closed after the tests of the file or
+ * suite that calls this.
  */
 export async function createStoredIndex({ withEvents = false } = {}): Promise<{
   database: QueuedDatabase;

@@ -111,7 +111,10 @@ type Records = {
   data?: readonly string[];
 };
 
-/** A database with these names, bob's primary name and its records; `store` and the like add rows, `open` its routes under /v1. It is closed after the tests of the file. */
+/**
+ * A database with these names, bob's primary name and its records; `store` and the like add rows, `open` its routes
+ * under /v1. It is closed after the tests of the file.
+ */
 export async function createStoredNames() {
   const client = await createTestDatabase("indexes");
   afterAll(() => client.close());

@@ -44,7 +44,8 @@ export async function addBlocks(
 export const hashOn = (branch: string, number: number) => `0x${branch}${String(number).padStart(63, "0")}`;
 
 /**
- * An index in a schema at a block of one chain, as Ponder leaves it; `heartbeatAt` in milliseconds if a process holds it.
+ * An index in a schema at a block of one chain, as Ponder leaves it; `heartbeatAt` in milliseconds if a process holds
+ * it.
  */
 export async function addIndex(
   database: Statements,

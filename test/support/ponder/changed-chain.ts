@@ -89,7 +89,10 @@ const sayings: Record<Change["kind"], RegExp> = {
   ...{ hide: /logs of the backfill|all blocks/, timestamp: /headers of/, call: /contracts return/ },
 };
 
-/** An archive of the recording without receipts, which would show the change, with the levels of proof that it had before. Rejects where it would not be recorded. */
+/**
+ * An archive of the recording without receipts, which would show the change, with the levels of proof that it had
+ * before. Rejects where it would not be recorded.
+ */
 async function changedArchive(change: Change, seed: number): Promise<string> {
   const { transactions } = recording;
   const sent = Map.groupBy(transactions, ({ blockHash }) => blockHash);

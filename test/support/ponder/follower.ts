@@ -4,7 +4,9 @@ import type { BlockRange } from "../../../src/rpc/nodes.ts";
 /** A client of one URL, as Ponder uses it. */
 export type Backend = { request(body: { method: string; params: unknown[] }): Promise<unknown> };
 
-/** The logs and the times of blocks that a follower of a chain would index; `ended`: the refusal at which it gave up. */
+/**
+ * The logs and the times of blocks that a follower of a chain would index; `ended`: the refusal at which it gave up.
+ */
 export type Followed = { rows: Map<string, number>; ended?: string };
 
 // ponder: how often a request is sent and a range begun.
@@ -13,8 +15,9 @@ const chunk = 20;
 const hex = (number: number) => `0x${number.toString(16)}`;
 
 /**
- * Requests a chain as Ponder does, without its waits: up to `finalized` ranges of logs of some contracts and of any contract, then
- * the blocks that have some; from there on each newest block and its logs. A row is a log with the time of its block, and its block.
+ * Requests a chain as Ponder does, without its waits: up to `finalized` ranges of logs of some contracts and of any
+ * contract, then the blocks that have some; from there on each newest block and its logs. A row is a log with the time
+ * of its block, and its block.
  */
 export async function follow(
   backends: readonly Backend[],

@@ -82,8 +82,8 @@ export function createStore(
 }
 
 /**
- * Uses rows at random in transactions of which some fail, with a store that has room for few rows, and expects of each use and of
- * the database, whose tables are empty, after each transaction what a plain map says.
+ * Uses rows at random in transactions of which some fail, with a store that has room for few rows, and expects of each
+ * use and of the database, whose tables are empty, after each transaction what a plain map says.
  */
 export async function changeRowsAtRandom(
   client: pg.Client,

@@ -12,7 +12,10 @@ type Given = Parameters<typeof createSyncStore>[0];
 /** Ponder's store of what nodes returned, and the one that takes its place. */
 export type SyncStore = ResultStore & Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert>;
 
-/** Creates the tables of Ponder's cache in a database. Returns Ponder's own store over them, and what another is created of. */
+/**
+ * Creates the tables of Ponder's cache in a database. Returns Ponder's own store over them, and what another is created
+ * of.
+ */
 export async function openSyncStore(database: TestDatabase): Promise<{ ofPonder: SyncStore; given: Given }> {
   const tables = Object.values(moduleOfPonder<Record<string, unknown>>("sync-store/schema.js")).filter(
     (one) => isTable(one),

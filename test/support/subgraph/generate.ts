@@ -107,8 +107,9 @@ export const generatedV2: V2Contracts = {
 };
 
 /**
- * Statements that fill the table of ENSv2's names with `count` of them: six tenths below eth, a fifth of which the first generation
- * has too, two tenths in one registry, the rest in registries of three and four labels; a seventh has expired.
+ * Statements that fill the table of ENSv2's names with `count` of them: six tenths below eth, a fifth of which the
+ * first generation has too, two tenths in one registry, the rest in registries of three and four labels; a seventh has
+ * expired.
  */
 export function generateV2Statements(count: number): string[] {
   const { root, ethRegistry } = generatedV2;

@@ -61,14 +61,16 @@ export type QueryRequest = {
   hash?: string | undefined;
 };
 
-// A root field: a column of the statement, or read without it (undefined: left out). Neighbours with the same block constraint form a
-// group, which succeeds or fails as one.
+// A root field: a column of the statement, or read without it (undefined: left out). Neighbours with the same block
+// constraint form a group, which succeeds or fails as one.
 type RootField = { key: string; group: number; constraint: BlockConstraint } & (
   | { kind: "sql"; sql: string }
   | { kind: "read"; read: (source: MetaSource) => Promise<string | undefined> }
 );
 
-/** A request as one SQL statement, with what its response needs besides. `failed` has the error of each failed group. */
+/**
+ * A request as one SQL statement, with what its response needs besides. `failed` has the error of each failed group.
+ */
 export type CompiledRequest = {
   context: CompileContext;
   fields: RootField[];
@@ -99,7 +101,8 @@ type Compiler = {
 };
 
 /**
- * Compiles a request to one SQL statement, yielding to other requests. Throws QueryError for errors of the document and exceeded limits.
+ * Compiles a request to one SQL statement, yielding to other requests. Throws QueryError for errors of the document and
+ * exceeded limits.
  */
 export async function compileRequest(
   { query, operationName, variables, extensions }: QueryRequest,
@@ -193,7 +196,8 @@ function oneSql(
   return `SELECT ${object} FROM ${rowsSql(context, scope, where)}`;
 }
 
-// SQL of one entity's root field: JSON text or null. Fields of both generations share one read, because each is slow to plan.
+// SQL of one entity's root field: JSON text or null. Fields of both generations share one read, because each is slow to
+// plan.
 function singleSql(context: CompileContext, type: EntityType, nodes: Selected["nodes"]): string | undefined {
   const { statement, limits } = context;
   const scope = createScope(statement, type, { depth: limits.depth, rows: 1 });
@@ -243,7 +247,8 @@ function addTotals(
 
 const maxNamesAsked = 1_000;
 
-// SQL of the names that a filter of domains asks for and rows may lack: registries of ENSv2 may have more names than rows (docs/data-model.md).
+// SQL of the names that a filter of domains asks for and rows may lack: registries of ENSv2 may have more names than
+// rows (docs/data-model.md).
 function namesAsked({ v2, statement }: CompileContext, type: EntityType, filter: Value): string | undefined {
   if (v2 === undefined || type.table !== "domain" || !isObject(filter)) return undefined;
   const asked = [filter["name"], filter["name_in"]].flat();
@@ -374,8 +379,8 @@ function relationPieces(
   if (field.nullable) return [{ sql: `coalesce(${found}, 'null')` }];
   const missing = statement.bind(`${danglingMark}${field.name}${danglingMark}`);
   if (target.name !== "Resolver") return [{ sql: `coalesce(${found}, ${missing})` }];
-  // subgraph: keeps a resolver set to zero as the bare zero address, which no resolver row has. Clients read the id of every NewResolver,
-  // so an object with that address stands in.
+  // subgraph: keeps a resolver set to zero as the bare zero address, which no resolver row has. Clients read the id of
+  // every NewResolver, so an object with that address stands in.
   const zero = `right(${id}, ${zeroAddress.length}) = ${statement.bind(zeroAddress)}`;
   const stand = joinPieces(statement, objectOfId(target, id, collectFields(context, target.name, nodes)));
   return [{ sql: `coalesce(${found}, CASE WHEN ${zero} THEN ${stand} ELSE ${missing} END)` }];
@@ -390,7 +395,8 @@ function derivedSql(
   const type = entityType(target);
   const id = buildColumn(scope, "id");
   const within = { depth: scope.depth - 1, rows: scope.rows };
-  // Few names have most subnames, which the planner is told to expect (src/operations/indexes.ts); of other rows some have many, too.
+  // Few names have most subnames, which the planner is told to expect (src/operations/indexes.ts); of other rows some
+  // have many, too.
   if (many && by !== "parent_id") context.statement.planEach();
   if (many) return listSql(context, type, nodes, { ...within, link: { by, id } });
   const inner = createScope(context.statement, type, within);

@@ -268,8 +268,8 @@ export function rowsSql(context: CompileContext, scope: RowScope, where: string)
   return `(${parts.join(" UNION ALL ")}) ${alias}${walk} WHERE TRUE`;
 }
 
-// From `deepSkip` rows on, an index alone finds the page's first row, and only the page is read from the table. The statement repeats the
-// condition, so conditions above `longWhere` characters are read the plain way.
+// From `deepSkip` rows on, an index alone finds the page's first row, and only the page is read from the table. The
+// statement repeats the condition, so conditions above `longWhere` characters are read the plain way.
 const [deepSkip, longWhere] = [100, 10_000];
 
 /** SELECT of a page of the rows that meet a condition. */
@@ -308,8 +308,8 @@ export function pageSql(
 type Order = { terms: string[]; direction: "" | " DESC"; joins: string[]; isUnique: boolean };
 
 /**
- * ORDER BY of a list, which the scope notes: ties by id in the same direction, nulls last ascending and first descending; without `orderBy`,
- * by ascending id. `linkedBy`: the column that links its rows to the row above.
+ * ORDER BY of a list, which the scope notes: ties by id in the same direction, nulls last ascending and first
+ * descending; without `orderBy`, by ascending id. `linkedBy`: the column that links its rows to the row above.
  */
 export function orderSql(
   context: CompileContext,

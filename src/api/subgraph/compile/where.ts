@@ -35,7 +35,8 @@ const narrowing = new Set([
   "resolvedAddress",
 ]);
 
-// Rows that a filter applies to. `depth`: levels that it may still have. `isNarrow`: the object's other keys likely leave few rows.
+// Rows that a filter applies to. `depth`: levels that it may still have. `isNarrow`: the object's other keys likely
+// leave few rows.
 type Filtered = Pick<RowScope, "type" | "alias" | "sortedBy" | "isOneGroup"> & {
   depth: number;
   isNarrow: boolean;
@@ -85,7 +86,8 @@ function conditions(context: CompileContext, filtered: Filtered, filter: Value):
   });
 }
 
-// Whether one plan is good for all values of a filter: few rows meet it, or the list is read from there on in its order.
+// Whether one plan is good for all values of a filter: few rows meet it, or the list is read from there on in its
+// order.
 function hasOnePlan({ sortedBy }: Filtered, key: FilterKey | undefined): boolean {
   if (key?.kind !== "column" || key.field.kind !== "scalar") return false;
   const { column } = key.field;
@@ -93,7 +95,8 @@ function hasOnePlan({ sortedBy }: Filtered, key: FilterKey | undefined): boolean
   return column === sortedBy && ["gt", "gte", "lt", "lte"].includes(key.operator);
 }
 
-// The keys of one element are ANDed, and a group with the keys beside it. graph-node does the same, or refuses the latter.
+// The keys of one element are ANDed, and a group with the keys beside it. graph-node does the same, or refuses the
+// latter.
 function group(
   context: CompileContext,
   filtered: Filtered,
@@ -126,8 +129,8 @@ function child(
   if (!isObject(filter)) throw new QueryError("Query contains value with invalid type", { scope: "group" });
   const other = createScope(context.statement, entityType(field.target));
   const where = whereSql(context, other, { link: linkSql(alias, field, other.alias), filter, depth });
-  // If few rows are left, Postgres looks up each one's related row. OFFSET keeps it from starting at the related rows, which is slow for
-  // parents with millions of names.
+  // If few rows are left, Postgres looks up each one's related row. OFFSET keeps it from starting at the related rows,
+  // which is slow for parents with millions of names.
   return `EXISTS (SELECT FROM ${rowsSql(context, other, where)}${isNarrow ? " OFFSET 0" : ""})`;
 }
 

@@ -12,7 +12,10 @@ export type BlockConstraint =
   | { kind: "hash"; hash: string }
   | { kind: "number" | "atLeast"; number: number };
 
-/** Constraint of a root field's `block` argument: `hash` wins over `number`, and that over `number_gte`. Throws QueryError. */
+/**
+ * Constraint of a root field's `block` argument: `hash` wins over `number`, and that over `number_gte`. Throws
+ * QueryError.
+ */
 export function blockConstraint(context: SelectionContext, { nodes }: Selected): BlockConstraint {
   const value = argument(context, nodes[0], "block");
   if (value === null) return { kind: "latest" };
@@ -50,7 +53,10 @@ export type MetaSource = {
   hasErrors: () => boolean;
 };
 
-/** JSON text of `_meta`. Before the first block the number is 0, because clients that read `block.number` would break at null. */
+/**
+ * JSON text of `_meta`. Before the first block the number is 0, because clients that read `block.number` would break at
+ * null.
+ */
 export function metaJson(
   context: SelectionContext,
   { nodes }: Selected,
@@ -128,7 +134,10 @@ type Latest = Pick<MetaSource, "head" | "deployment"> & {
   branch: ChainBranch;
 };
 
-/** The former block that a constraint by number or hash names, to read it; the error of the request if it cannot be read. */
+/**
+ * The former block that a constraint by number or hash names, to read it; the error of the request if it cannot be
+ * read.
+ */
 export async function pinnedPosition(
   constraint: BlockConstraint & { kind: "number" | "hash" },
   past: PastSource,

@@ -115,7 +115,10 @@ function checkSpread(
   return height;
 }
 
-/** Values of the variables that the operation declares, defaults included. Throws QueryError if a required one is missing. */
+/**
+ * Values of the variables that the operation declares, defaults included. Throws QueryError if a required one is
+ * missing.
+ */
 export function readVariables(
   { node }: RequestedOperation,
   given: { [name: string]: Value },
@@ -154,7 +157,8 @@ export const hasSelection = (nodes: Selecting) =>
   nodes.some(({ selectionSet }) => selectionSet !== undefined);
 
 /**
- * Fields that nodes select of an object of type `type`, in document order. `scope`: the type they are written for, perhaps its interface.
+ * Fields that nodes select of an object of type `type`, in document order. `scope`: the type they are written for,
+ * perhaps its interface.
  */
 export function collectFields(
   context: SelectionContext,

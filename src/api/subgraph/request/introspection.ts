@@ -18,8 +18,8 @@ import { argument, collectFields, type Selected, type SelectionContext } from ".
 const built = new Map<boolean, GraphQLSchema>();
 
 /**
- * Creates the resolver of `__schema` and `__type`, and builds their schema. It calls the resolvers of graphql-js and yields to other
- * requests, which graphql-js' executor would block while it reads the whole schema.
+ * Creates the resolver of `__schema` and `__type`, and builds their schema. It calls the resolvers of graphql-js and
+ * yields to other requests, which graphql-js' executor would block while it reads the whole schema.
  */
 export function createIntrospection({ hasV2 }: { hasV2: boolean } = { hasV2: false }) {
   const schema = built.get(hasV2) ?? createSchema({ hasV2 });

@@ -2,7 +2,10 @@ import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { isObject } from "../schema/inputs.ts";
 
-/** The request names a document by its hash alone, which is not known; `entry` is what Apollo's clients expect, and answer with the document. */
+/**
+ * The request names a document by its hash alone, which is not known; `entry` is what Apollo's clients expect, and
+ * answer with the document.
+ */
 export class PersistedQueryError extends Error {
   override name = "PersistedQueryError";
   readonly entry: { message: string; extensions: { code: string } };
@@ -17,8 +20,8 @@ const maxBytes = 16_777_216;
 const maxDocumentCharacters = 131_072;
 
 /**
- * Documents by their SHA-256, registered by the first client that sends one with its hash: Apollo's automatic persisted queries, version 1. The
- * longest unused ones make room; clients register them again.
+ * Documents by their SHA-256, registered by the first client that sends one with its hash: Apollo's automatic persisted
+ * queries, version 1. The longest unused ones make room; clients register them again.
  */
 export function createPersistedQueries(maxSize = maxBytes) {
   const documents = new LRUCache<string, string>({
@@ -27,7 +30,10 @@ export function createPersistedQueries(maxSize = maxBytes) {
     sizeCalculation: (text) => 2 * text.length + 300,
   });
   return {
-    /** The document that `extensions` names, and its hash: the given one, or the registered one. Throws PersistedQueryError; `fault` says what is wrong. */
+    /**
+     * The document that `extensions` names, and its hash: the given one, or the registered one. Throws
+     * PersistedQueryError; `fault` says what is wrong.
+     */
     find(query: unknown, extensions: unknown): { query: unknown; hash?: string; fault?: string } {
       const { persistedQuery: asked } = isObject(extensions) ? extensions : {};
       if (!isObject(asked ?? null)) return { query };

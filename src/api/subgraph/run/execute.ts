@@ -17,8 +17,8 @@ import {
 import { type ErrorEntry, QueryError } from "../schema/errors.ts";
 
 /**
- * The response to a request: the body, in one piece unless it is long, and the block that it was read at. `holds`: until the next block, or,
- * as all of it is of former blocks, longer; undefined if it has errors.
+ * The response to a request: the body, in one piece unless it is long, and the block that it was read at. `holds`:
+ * until the next block, or, as all of it is of former blocks, longer; undefined if it has errors.
  */
 export type SubgraphAnswer = {
   body: string | readonly string[];
@@ -40,7 +40,9 @@ type ExecuteOptions = Omit<MetaSource, "head"> & {
   reach?: ((block: number, signal: AbortSignal) => Promise<boolean>) | undefined;
 };
 
-/** Runs a compiled request. One statement reads all root fields, so that the response and its `_meta` are of one moment. */
+/**
+ * Runs a compiled request. One statement reads all root fields, so that the response and its `_meta` are of one moment.
+ */
 export async function executeRequest(
   request: CompiledRequest,
   options: ExecuteOptions,
@@ -122,7 +124,8 @@ const maxBlocks = 20;
 const textOf = (constraint: BlockConstraint, options: ExecuteOptions) =>
   isPinned(constraint, options) ? JSON.stringify(constraint) : "latest";
 
-// The positions that the fields are read at, by the text of their constraints; the error of the request if one of them cannot be.
+// The positions that the fields are read at, by the text of their constraints; the error of the request if one of them
+// cannot be.
 async function positionsOf(
   fields: CompiledRequest["fields"],
   options: ExecuteOptions,
@@ -225,8 +228,8 @@ const joinableMs = 50;
 type Flight<Value> = { value: Promise<Value>; since: number; waiting: number; stop: AbortController };
 
 /**
- * Runs equal requests of the same 50 ms once. A run stops when all who wait for it have gone. If it ends with BusyError, which may concern
- * its first client alone, each other request runs alone.
+ * Runs equal requests of the same 50 ms once. A run stops when all who wait for it have gone. If it ends with
+ * BusyError, which may concern its first client alone, each other request runs alone.
  */
 export function joinEqual<Value>(now: () => number = () => performance.now()) {
   const flights = new Map<string, Flight<Value>>();

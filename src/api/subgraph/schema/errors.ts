@@ -5,7 +5,10 @@ type Location = { line: number; column: number };
 /** One entry of `errors` in a response. */
 export type ErrorEntry = { locations?: Location[]; message: string };
 
-/** An error of the query, located where the original's is. Scope "group" loses the root fields of one block constraint, "document" all. */
+/**
+ * An error of the query, located where the original's is. Scope "group" loses the root fields of one block constraint,
+ * "document" all.
+ */
 export class QueryError extends Error {
   override name = "QueryError";
   readonly entry: ErrorEntry;

@@ -245,7 +245,10 @@ function byType<T extends { name: string }>(offered: (type: EntityType) => T[]) 
   };
 }
 
-/** A value of the document, variables replaced: unsafe integers are bigint, bare enum values are symbols with that description. */
+/**
+ * A value of the document, variables replaced: unsafe integers are bigint, bare enum values are symbols with that
+ * description.
+ */
 export type Value = null | boolean | number | bigint | string | symbol | Value[] | InputObject;
 type InputObject = { [key: string]: Value };
 
@@ -305,7 +308,8 @@ export function show(value: Value): string {
 }
 
 /**
- * A value as text for a scalar column; undefined if it does not fit. Throws QueryError for NUL (Postgres cannot hold it) and non-hex bytes.
+ * A value as text for a scalar column; undefined if it does not fit. Throws QueryError for NUL (Postgres cannot hold
+ * it) and non-hex bytes.
  */
 export function coerce(scalar: Scalar, value: Value): string | undefined {
   if (typeof value === "string" && value.includes("\0"))

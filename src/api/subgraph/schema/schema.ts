@@ -14,7 +14,10 @@ import {
   sortKeys,
 } from "./inputs.ts";
 
-/** The GraphQL schema for introspection; `hasV2` adds the fields of ENSv2. It has no resolvers: SQL builds the responses. */
+/**
+ * The GraphQL schema for introspection; `hasV2` adds the fields of ENSv2. It has no resolvers: SQL builds the
+ * responses.
+ */
 export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): GraphQLSchema {
   const types = [...entityTypes.values()];
   const definitions = [
