@@ -17,8 +17,7 @@
 // nothing but names of the second generation. With --archive, an archive of the chain is recorded, then each round
 // indexes with a cold cache, over RPC and through the archive. With --proofs, each round does so with two RPC URLs by
 // samples, and with proofs of every log (RPC_VERIFY=receipts), over RPC and through an archive. --pad adds so many
-// transactions of others to each block,
-// --line passes so many megabits a second, with a delay of 20 ms.
+// transactions of others to each block, --line passes so many megabits a second, with a delay of 20 ms.
 
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

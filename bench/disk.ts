@@ -3,8 +3,8 @@
 //
 //   node cli/with-node.mjs bench/disk.ts [--logs 100000] [--against CHECKOUT]
 //
-// --against also indexes with another checkout of this project (with its packages installed), and prints the ratio. Needs a Postgres
-// server's programs.
+// --against also indexes with another checkout of this project (with its packages installed), and prints the ratio.
+// Needs a Postgres server's programs.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
