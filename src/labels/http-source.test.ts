@@ -198,7 +198,12 @@ describe("label service client", () => {
     ["429", { status: 429, body: "slow down" }],
     ["a label of another hash", success('"eth"')],
   ])("waits through %s and never treats the label as unknown", async (_, fault) => {
-    const source = await open(await serve([fault, fault, fault, success("eth")]), limitsFor(fault));
+    // The first on a kept connection that breaks is sent again at once.
+    const repeated = fault === "hang up" ? [fault] : [];
+    const source = await open(
+      await serve([...repeated, fault, fault, fault, success("eth")]),
+      limitsFor(fault),
+    );
     const before = { ...labelCounters };
     expect(await source.heal(eth)).toBe("eth");
     expect(labelCounters.outages - before.outages).toBe(1);
@@ -208,6 +213,14 @@ describe("label service client", () => {
       "warn label service cannot be u",
       "info label service can be used",
     ]);
+  });
+
+  test("asks again, without an outage, over a new connection when a kept one is closed", async () => {
+    const source = await open(await serve(["hang up", success("eth")]));
+    const before = { ...labelCounters };
+    expect(await source.heal(eth)).toBe("eth");
+    expect([labelCounters.outages, labelCounters.retries]).toEqual([before.outages, before.retries]);
+    expect(lines).toEqual([]);
   });
 
   test("waits for a service that is not there yet", async () => {

@@ -1,3 +1,6 @@
+import http from "node:http";
+import https from "node:https";
+import { urlToHttpOptions } from "node:url";
 import { LRUCache } from "lru-cache";
 import pRetry from "p-retry";
 import type { Hex } from "viem";
@@ -104,39 +107,58 @@ const withoutLists = [400, 404, 405, 501];
  * milliseconds, after `longestReply` bytes, and at once when `closed` is aborted.
  */
 export function createHttpClient(base: URL, timeoutMs: number, closed: AbortSignal) {
-  const prefix = withoutSecrets(base.href).replace(/\/+$/, "");
-  const accepted = { accept: "application/json", ...credentials(base) };
-  return async (path: string, body?: string): Promise<LabelReply> => {
-    const timeout = AbortSignal.timeout(timeoutMs);
-    const sent =
-      body === undefined
-        ? { headers: accepted }
-        : { method: "POST", body, headers: { ...accepted, "content-type": "application/json" } };
-    const signal = AbortSignal.any([closed, timeout]);
+  const { request, Agent } = base.protocol === "https:" ? https : http;
+  const agent = new Agent({ keepAlive: true, maxSockets: maxConcurrent });
+  // Credentials in the URL become its `auth`.
+  const { path: _, ...target } = urlToHttpOptions(base);
+  const prefix = base.pathname.replace(/\/+$/, "");
+  // One listener for all requests: a backfill sends tens of thousands of them.
+  const pending = new Set<http.ClientRequest>();
+  closed.addEventListener("abort", () => {
+    for (const one of pending) one.destroy(closed.reason);
+    agent.destroy();
+  });
+  const send = async (path: string, body?: string): Promise<LabelReply> => {
+    closed.throwIfAborted();
+    const type = body === undefined ? {} : { "content-type": "application/json" };
+    const sent = request({
+      ...{ ...target, agent, path: prefix + path, method: body === undefined ? "GET" : "POST" },
+      headers: { accept: "application/json", ...type },
+    });
+    const timer = setTimeout(() => sent.destroy(new Error(`no response within ${timeoutMs} ms`)), timeoutMs);
+    pending.add(sent);
     try {
-      const response = await fetch(prefix + path, { ...sent, signal, redirect: "manual" });
-      const chunks: Uint8Array[] = [];
-      let length = 0;
-      for await (const chunk of response.body ?? []) {
-        length += chunk.length;
-        if (length > longestReply) throw new Error(`a response of more than ${longestReply} bytes`);
-        chunks.push(chunk);
-      }
-      return { status: response.status, body: Buffer.concat(chunks).toString("utf8") };
+      return await readReply(sent.end(body));
     } catch (error) {
-      if (timeout.aborted) throw new Error(`no response within ${timeoutMs} ms`, { cause: error });
-      // fetch gives the reason in the cause only.
-      const { message, code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException;
-      throw new Error(message || code, { cause: error });
+      // The service closed a connection just when it was to be used again.
+      const isStale = sent.reusedSocket && (error as NodeJS.ErrnoException).code === "ECONNRESET";
+      if (isStale && !closed.aborted) return send(path, body);
+      throw error;
+    } finally {
+      pending.delete(sent);
+      clearTimeout(timer);
     }
   };
+  return send;
 }
 
-function credentials({ username, password }: URL): Record<string, string> {
-  if (username === "") return {};
-  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
-}
+const readReply = (sent: http.ClientRequest) =>
+  new Promise<LabelReply>((resolve, reject) => {
+    sent.on("error", reject);
+    sent.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on("data", (chunk: Buffer) => {
+        length += chunk.length;
+        chunks.push(chunk);
+        if (length > longestReply) sent.destroy(new Error(`a response of more than ${longestReply} bytes`));
+      });
+      response.on("end", () =>
+        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }),
+      );
+      response.on("error", reject);
+    });
+  });
 
 function createPatientAsker(
   request: (path: string) => Promise<LabelReply>,
