@@ -18,9 +18,11 @@ type Profile = {
 };
 type Utilities = { getPrimaryKeyCache(tables: readonly PgTable[]): KeyColumns };
 
-// Every tenth event of a kind is a sample; a key is expected if more than one in four samples used it.
-const sampling = 10;
+// Every tenth event of a kind is a sample, of later ones every hundredth. A key is expected if more than one in four
+// samples used it.
+const firstEvents = 1_000;
 const threshold = 0.25;
+const isSampled = (count: number) => count % (count < firstEvents ? 10 : 100) === 1;
 
 /** Predicts which rows the handlers of an event use. */
 export type Predictions = ReturnType<typeof createPredictions>;
@@ -39,11 +41,15 @@ export function createPredictions(tables: readonly PgTable[], eventCount: Readon
   const { getPrimaryKeyCache } = moduleOfPonder<Utilities>("indexing-store/utils.js", "getPrimaryKeyCache");
   const keyColumns = getPrimaryKeyCache(tables);
   const seen = new Map<string, Map<PgTable, Map<string, { pattern: Pattern; count: number }>>>();
+  const samples = new Map<string, number>();
 
   return {
-    /** Whether to record which rows this event uses. */
-    isSample: ({ eventCallback }: EventAhead): boolean =>
-      (eventCount[eventCallback.name] ?? 0) % sampling === 1,
+    /** Whether to record which rows this event uses; called once for each event. */
+    isSample({ eventCallback: { name } }: EventAhead): boolean {
+      if (!isSampled(eventCount[name] ?? 0)) return false;
+      samples.set(name, (samples.get(name) ?? 0) + 1);
+      return true;
+    },
 
     /** Records that a handler of the event used a row. */
     see(event: EventAhead, table: PgTable, key: Row): void {
@@ -66,8 +72,7 @@ export function createPredictions(tables: readonly PgTable[], eventCount: Readon
       for (const event of events) {
         const { name } = event.eventCallback;
         for (const { pattern, count } of seen.get(name)?.get(table)?.values() ?? []) {
-          const uses = (count * sampling) / (eventCount[name] ?? 0);
-          if (uses > threshold) yield parts.recoverProfilePattern(pattern, event);
+          if (count > (samples.get(name) ?? 0) * threshold) yield parts.recoverProfilePattern(pattern, event);
         }
       }
     },

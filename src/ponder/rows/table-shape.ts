@@ -42,6 +42,7 @@ function newShape(table: PgTable) {
   const keys = shaped.filter(({ column }) => composed?.includes(column.name) ?? column.primary);
   const order = ({ column }: ColumnShape) => composed?.indexOf(column.name) ?? 0;
   keys.sort((a, b) => order(a) - order(b));
+  const byProperty = new Map(shaped.map((column) => [column.property, column]));
   const [only] = keys;
   return {
     table,
@@ -72,9 +73,9 @@ function newShape(table: PgTable) {
     /** The row with these properties changed; undefined ones stay. Throws if its key would change. */
     changed(before: Row, set: Row): Row {
       const result: Record<string, unknown> = { ...before };
-      for (const { property, stored } of shaped) {
-        const value = set[property];
-        if (value !== undefined) result[property] = stored(value);
+      for (const property of Object.keys(set)) {
+        const [value, column] = [set[property], byProperty.get(property)];
+        if (value !== undefined && column !== undefined) result[property] = column.stored(value);
       }
       for (const { property } of keys) {
         if (result[property] !== before[property])
