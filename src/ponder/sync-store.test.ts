@@ -77,3 +77,28 @@ test("a value that is too long is refused, not cut", async () => {
   const long = { ...block(9_999), hash: `${word(1)}00` };
   await expect(own.insertBlocks({ blocks: [long], chainId: 1 })).rejects.toThrow("value too long");
 });
+
+test("cached events are read as Ponder reads them", async () => {
+  await stored(own);
+  const filter = {
+    ...{
+      type: "log",
+      chainId: 1,
+      sourceId: "x",
+      address: account.toLowerCase(),
+      hasTransactionReceipt: false,
+    },
+    ...{ topic0: word(7), topic1: null, topic2: null, topic3: null, fromBlock: 0, toBlock: 10 },
+    include: [
+      "block.miner",
+      "block.gasUsed",
+      "transaction.value",
+      "transaction.accessList",
+      "transaction.input",
+    ],
+  };
+  const asked = { filters: [filter], fromBlock: 0, toBlock: 10, chainId: 1, limit: 10_000 };
+  const [expected, found] = await Promise.all([ofPonder.getEventData(asked), own.getEventData(asked)]);
+  expect(expected).toMatchObject({ logs: { length: 3_000 }, transactions: { length: 4_500 } });
+  expect(found).toEqual(expected);
+});

@@ -1,6 +1,6 @@
 import { setImmediate as yielding } from "node:timers/promises";
-import { type SQL, sql } from "drizzle-orm";
-import type { PgTable } from "drizzle-orm/pg-core";
+import { Column, is, type SQL, sql } from "drizzle-orm";
+import { PgSelectBase, type PgTable } from "drizzle-orm/pg-core";
 import { moduleOfPonder } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
 import { describeTable } from "./rows/table-shape.ts";
@@ -8,18 +8,23 @@ import { withOtherResults } from "./saved-results.ts";
 import { type ResultStore, shared } from "./shared.ts";
 
 // Replaces how Ponder writes its cache (cli/preload.mjs). Ponder runs a statement for each block, and binds each column
-// of each row. Here a statement takes all waiting blocks, and binds one array for each column.
+// of each row. Here a statement takes all waiting blocks, and binds one array for each column. Cached logs are read by
+// Ponder's statements, whose rows are built without drizzle.
 
 type StoredRow = Record<string, unknown>;
 type SyncConnection = {
   wrap<Result>(
     label: { label: string },
     query: (db: { execute(statement: unknown): PromiseLike<Result> }) => PromiseLike<Result>,
+    ...context: unknown[]
   ): Promise<Result>;
   readonly $client?: object;
 };
 type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<void>;
-type SyncStore = ResultStore & Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert>;
+type SyncStore = ResultStore &
+  Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert> & {
+    getEventData(of: object): Promise<Record<keyof Tables, object[]>>;
+  };
 type SyncStoreOptions = { common: object; qb: SyncConnection };
 type Stores = { createSyncStore(given: SyncStoreOptions): SyncStore };
 type Tables = Record<"blocks" | "logs" | "transactions", PgTable>;
@@ -33,7 +38,9 @@ export function createSyncStore(given: SyncStoreOptions): SyncStore {
     Record<"encodeBlock" | "encodeLog" | "encodeTransaction", (given: StoredRow) => StoredRow>
   >("sync-store/encode.js", ...(["encodeBlock", "encodeLog", "encodeTransaction"] as const));
   const tables = moduleOfPonder<Tables>("sync-store/schema.js", "blocks", "logs", "transactions");
-  const ofPonder = moduleOfPonder<Stores>("sync-store/index.js", "createSyncStore").createSyncStore(given);
+  const qb = withPlainRows(given.qb);
+  const { createSyncStore } = moduleOfPonder<Stores>("sync-store/index.js", "createSyncStore");
+  const ofPonder = createSyncStore({ ...given, qb });
   // ponder: it also creates a store for each transaction, on its connection; the others use a pool.
   if (!("processID" in (given.qb.$client ?? {}))) shared().resultStore = ofPonder;
   const inserter = (of: keyof Tables, row: string, encode: (given: StoredRow) => StoredRow): Insert => {
@@ -48,6 +55,32 @@ export function createSyncStore(given: SyncStoreOptions): SyncStore {
     insertLogs: inserter("logs", "log", encoders.encodeLog),
     insertTransactions: inserter("transactions", "transaction", encoders.encodeTransaction),
   });
+}
+
+type Query = { prepare(): { customResultMapper?: unknown; execute(): Promise<unknown> } };
+
+// Builds rows of selected columns with one loop. drizzle splits each field's path and looks for joins in each row.
+function withPlainRows(qb: SyncConnection): SyncConnection {
+  const plainly = (query: PromiseLike<unknown>) => {
+    if (!is(query, PgSelectBase)) return query;
+    const fields = Object.entries(query._.selectedFields as Record<string, unknown>);
+    const columns = fields.flatMap(([name, column]) => (is(column, Column) ? [{ name, column }] : []));
+    if (columns.length < fields.length) return query;
+    const prepared = (query as unknown as Query).prepare();
+    prepared.customResultMapper = (rows: unknown[][]) =>
+      rows.map((row) => {
+        const result: StoredRow = {};
+        for (const [index, { name, column }] of columns.entries()) {
+          const value = row[index];
+          result[name] = value === null ? null : column.mapFromDriverValue(value);
+        }
+        return result;
+      });
+    return prepared.execute();
+  };
+  const wrap: SyncConnection["wrap"] = (label, query, ...context) =>
+    qb.wrap(label, (db) => plainly(query(db)) as ReturnType<typeof query>, ...context);
+  return Object.assign(Object.create(qb), { wrap });
 }
 
 // ponder: it inserts block by block, hundreds at once on one connection. Rows that arrive during a statement go into

@@ -10,7 +10,10 @@ type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<voi
 type Given = Parameters<typeof createSyncStore>[0];
 
 /** Ponder's store of what nodes returned, and the one that takes its place. */
-export type SyncStore = ResultStore & Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert>;
+export type SyncStore = ResultStore &
+  Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert> & {
+    getEventData(of: object): Promise<Record<"blocks" | "logs" | "transactions", object[]>>;
+  };
 
 /**
  * Creates the tables of Ponder's cache in a database. Returns Ponder's own store over them, and what another is created
@@ -29,9 +32,12 @@ export async function openSyncStore(database: TestDatabase): Promise<{ ofPonder:
   }
   const db = drizzle(database as never, { casing: "snake_case" });
   const given = {
-    common: { options: { databaseMaxQueryParameters: 16_000 } },
+    common: {
+      options: { databaseMaxQueryParameters: 16_000 },
+      metrics: { ponder_historical_extract_duration: { inc: () => {} } },
+    },
     // Types of another driver.
-    qb: { wrap: async (_: unknown, query: (db: never) => unknown) => query(db as never) } as never,
+    qb: { raw: db, wrap: async (_: unknown, query: (db: never) => unknown) => query(db as never) } as never,
   };
   const { createSyncStore: create } = moduleOfPonder<{ createSyncStore(given: Given): SyncStore }>(
     "sync-store/index.js",
