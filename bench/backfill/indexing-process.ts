@@ -9,9 +9,10 @@ export const realRoot = fileURLToPath(new URL("../..", import.meta.url));
 const ponder = "node_modules/ponder/dist/esm/bin/ponder.js";
 
 /**
- * Seconds of the backfill, processor seconds of the process from its first batch to its end, and its largest memory.
+ * Seconds of the backfill; processor seconds of the process until its first batch, and from there to the end of the
+ * backfill; its largest memory.
  */
-export type Indexed = { seconds: number; processorSeconds: number; peakMegabytes: number };
+export type Indexed = Record<"seconds" | "startSeconds" | "processorSeconds" | "peakMegabytes", number>;
 
 /** An entry of Ponder's log. */
 export type LogEntry = {
@@ -31,7 +32,7 @@ type Job = {
   appRoot: string;
   port: number;
   environment: Readonly<Record<string, string>>;
-  whenComplete?: () => unknown;
+  whenComplete?: (pid: number | undefined) => unknown;
   seeEntry?: (entry: LogEntry, usage: () => Usage) => void;
 };
 
@@ -63,9 +64,10 @@ export async function indexOnce(job: Job): Promise<Indexed> {
   }, 250);
   try {
     const seconds = (await completed.promise) / 1000;
-    const processorSeconds = usage().processorSeconds - (atFirstBatch ?? 0);
-    await whenComplete?.();
-    return { seconds, processorSeconds, peakMegabytes };
+    const startSeconds = atFirstBatch ?? 0;
+    const processorSeconds = usage().processorSeconds - startSeconds;
+    await whenComplete?.(service.pid);
+    return { seconds, startSeconds, processorSeconds, peakMegabytes };
   } finally {
     clearInterval(watch);
     await service.stop();
