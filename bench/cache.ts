@@ -23,7 +23,7 @@ import { createChainBlocks } from "../src/read/chain-blocks.ts";
 import { createDatabase } from "../src/read/sql/client.ts";
 import { checkpointOf } from "../test/support/checkpoints.ts";
 import { startNginx } from "../test/support/nginx.ts";
-import { type LoadResult, requestOf } from "./load/load.ts";
+import { formatRequest, type LoadResult } from "./load/load.ts";
 import type { LoadJob } from "./load/load-process.ts";
 import { fill, hot } from "./lookup/names.ts";
 import { whole } from "./measure.ts";
@@ -83,7 +83,7 @@ const { rows } = await pool.query(
 );
 const random = createRandom(1).below;
 const popular = (length: number) => Math.floor(Math.exp((random(1e6) / 1e6) * Math.log(length + 1))) - 1;
-const pathOf = (query: string, variables: object) =>
+const buildPath = (query: string, variables: object) =>
   `/subgraph?${new URLSearchParams({ query, variables: JSON.stringify(variables) })}`;
 
 const names = rows.map(({ id, name, owner }) => ({ id, name, owner: { id: owner } }) as KnownName);
@@ -96,7 +96,7 @@ const requests = Array.from({ length: 20_000 }, () => {
     at -= shares[name] ?? 0;
     return at < 0;
   });
-  return requestOf("GET", pathOf(query?.query ?? "", query?.variables.at(-1) ?? {}));
+  return formatRequest("GET", buildPath(query?.query ?? "", query?.variables.at(-1) ?? {}));
 });
 
 async function loaded(to: number): Promise<LoadResult> {

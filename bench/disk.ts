@@ -28,7 +28,7 @@ const sets: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 type Relation = { name: string; isIndex: boolean; bytes: number };
 
 /** What a schema takes on disk, the largest relations first. */
-const relationsOf = (url: string, schema: string) =>
+const readRelations = (url: string, schema: string) =>
   query<Relation>(
     url,
     `SELECT c.relname AS name, c.relkind = 'i' AS "isIndex",
@@ -37,11 +37,11 @@ const relationsOf = (url: string, schema: string) =>
     WHERE c.relkind IN ('r', 'i') AND n.nspname = '${schema}' ORDER BY bytes DESC`,
   );
 
-const bytesOf = (relations: readonly Relation[]) => relations.reduce((sum, { bytes }) => sum + bytes, 0);
+const sumBytes = (relations: readonly Relation[]) => relations.reduce((sum, { bytes }) => sum + bytes, 0);
 
 function describe(relations: readonly Relation[], logs: number, names?: number): string {
-  const all = bytesOf(relations);
-  const indexes = bytesOf(relations.filter(({ isIndex }) => isIndex));
+  const all = sumBytes(relations);
+  const indexes = sumBytes(relations.filter(({ isIndex }) => isIndex));
   const ofName = names === undefined ? "" : `, ${whole(all / names)} a name of ${whole(names)}`;
   return `${whole(all / 1e6)} MB (indexes ${whole(indexes / 1e6)}), ${whole(all / logs)} bytes a log${ofName}`;
 }
@@ -55,7 +55,7 @@ await inWorld("disk", async ({ folder, url }) => {
     const schema = `disk_${name}`.replaceAll(" ", "_");
     const environment = { ...served.environment, DATABASE_URL: url, ...sets[set] };
     await indexOnce({ name: schema, appRoot, port, environment, whenComplete: () => untilReady(port) });
-    const relations = await relationsOf(url, schema);
+    const relations = await readRelations(url, schema);
     const [domains] = await query<{ names: number }>(
       url,
       `SELECT count(*)::int AS names FROM "${schema}".domain`,
@@ -68,14 +68,14 @@ await inWorld("disk", async ({ folder, url }) => {
       const relations = await index(set, realRoot, set);
       if (options.against !== undefined) {
         const others = await index(`${set} of the other checkout`, resolve(options.against), set);
-        console.log(`  ratio ${(bytesOf(relations) / bytesOf(others)).toFixed(3)}`);
+        console.log(`  ratio ${(sumBytes(relations) / sumBytes(others)).toFixed(3)}`);
       }
       for (const { name, isIndex, bytes } of relations.slice(0, largest))
         console.log(
           `  ${whole(bytes / logs).padStart(6)} bytes a log  ${isIndex ? "index" : "table"} ${name}`,
         );
     }
-    const cache = await relationsOf(url, "ponder_sync");
+    const cache = await readRelations(url, "ponder_sync");
     console.log(`ponder_sync, what was fetched for all of them: ${describe(cache, logs)}`);
   } finally {
     await served.close();

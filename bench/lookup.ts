@@ -18,8 +18,8 @@ import { createNamesSource } from "../src/read/names/lookups.ts";
 import { createDatabase } from "../src/read/sql/client.ts";
 import type { CurrentStatus } from "../src/status/types.ts";
 import { fillFigures } from "./lookup/figures.ts";
-import { fill, hot, labelOf, nameOf, now, ownerOf, word, year } from "./lookup/names.ts";
-import { processorSecondsOf, quantile } from "./measure.ts";
+import { fill, generateLabel, generateName, hot, now, pickOwner, word, year } from "./lookup/names.ts";
+import { quantile, readProcessorSeconds } from "./measure.ts";
 import { startBenchPostgres } from "./world.ts";
 
 // The endpoints under /v1 over generated names on Postgres, without a socket: the mix of a wallet's lookups at a fixed
@@ -100,8 +100,8 @@ function mixed() {
 function batch(inputs: number, kind: number) {
   const one = () =>
     kind % 2 === 0
-      ? { name: nameOf(random(count), count) }
-      : { address: ownerOf(random(count), count), page_size: kind === 1 ? 5 : 50 };
+      ? { name: generateName(random(count), count) }
+      : { address: pickOwner(random(count), count), page_size: kind === 1 ? 5 : 50 };
   return {
     inputs: Array.from({ length: inputs }, one),
     profile: kind < 2 || inputs >= 100 ? "feed" : "detail",
@@ -113,7 +113,7 @@ function batch(inputs: number, kind: number) {
 async function processorMs(): Promise<number> {
   const { rows } = await pool.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend'");
   const { user, system } = process.cpuUsage();
-  return rows.reduce((sum, { pid }) => sum + processorSecondsOf(pid) * 1_000, (user + system) / 1_000);
+  return rows.reduce((sum, { pid }) => sum + readProcessorSeconds(pid) * 1_000, (user + system) / 1_000);
 }
 
 async function show(name: string, run: () => Promise<number[]>, gate: string) {
@@ -148,23 +148,27 @@ const mistyped = (label: string) => {
 };
 
 // As the gate searches.
-const threeLetters = () => labelOf(random(count)).slice(0, 3);
+const threeLetters = () => generateLabel(random(count)).slice(0, 3);
 
 const allRoutes: [string, () => string, string][] = [
-  ["name", () => `/v1/names/${nameOf(random(count), count)}`, "25/75/150"],
-  ["names of an address", () => `/v1/addresses/${ownerOf(random(count), count)}/names`, "25/75/150"],
+  ["name", () => `/v1/names/${generateName(random(count), count)}`, "25/75/150"],
+  ["names of an address", () => `/v1/addresses/${pickOwner(random(count), count)}/names`, "25/75/150"],
   ["names of an address with 100,000", () => `/v1/addresses/${hot}/names`, "25/75/150"],
   [
     "search, prefix and contains in turn",
     () => `/v1/search?q=${threeLetters()}&match=${random(2) === 0 ? "prefix" : "contains"}`,
     "25/75/150",
   ],
-  ["relevance, 1 to 8 letters", () => relevance(labelOf(random(count)).slice(0, 1 + random(8))), "p95 50"],
-  ["relevance, typing error", () => relevance(mistyped(labelOf(random(count)))), "p95 50"],
+  [
+    "relevance, 1 to 8 letters",
+    () => relevance(generateLabel(random(count)).slice(0, 1 + random(8))),
+    "p95 50",
+  ],
+  ["relevance, typing error", () => relevance(mistyped(generateLabel(random(count)))), "p95 50"],
   ["relevance, word of many", () => relevance(word(random(1_000))), "p95 50"],
   ["events, all", () => "/v1/events", "50/150/300"],
   ["events, registrations", () => "/v1/events?type=registration&namespace=ens", "50/150/300"],
-  ["events, of a name", () => `/v1/events?name=${nameOf(random(count), count)}`, "50/150/300"],
+  ["events, of a name", () => `/v1/events?name=${generateName(random(count), count)}`, "50/150/300"],
   ["events, of an address with 100,000", () => `/v1/events?address=${hot}`, "50/150/300"],
   ["subnames of a name with many", () => "/v1/names/big.eth/subnames", "50/150/300"],
   ["deadlines of a day", () => `/v1/names?namespace=ens&expires_after=${now + random(year)}`, "none"],

@@ -35,7 +35,7 @@ export function megabytesIn(path: string, pattern: RegExp): number {
  * Processor seconds that a process has taken, with those of its children that have ended if wanted; 0 once it has
  * ended.
  */
-export function processorSecondsOf(pid: number | undefined, { withEnded = false } = {}): number {
+export function readProcessorSeconds(pid: number | undefined, { withEnded = false } = {}): number {
   try {
     // Fields 14 and 15, of ended children 16 and 17, in hundredths of a second; the second field may contain spaces.
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8")

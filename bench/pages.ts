@@ -47,7 +47,7 @@ const timesOf = `new Promise((resolve) => new PerformanceObserver((list) => {
   if (paint) resolve({ paint: paint.startTime, server: responseStart - (redirectStart || requestStart) });
 }).observe({ type: "paint", buffered: true }))`;
 
-async function viewOf(browser: Browser, url: string): Promise<View> {
+async function measureView(browser: Browser, url: string): Promise<View> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await context.newPage();
   const session = await context.newCDPSession(page);
@@ -74,14 +74,14 @@ async function viewOf(browser: Browser, url: string): Promise<View> {
 async function measure(url: string): Promise<void> {
   const browser = await chromium.launch({ executablePath: chromiumPath ?? "", args: ["--no-sandbox"] });
   // The browser's own start is not the page's.
-  await viewOf(browser, "data:text/html,<p>A page</p>");
+  await measureView(browser, "data:text/html,<p>A page</p>");
   console.log(
     "\n| Page | Requests | kB | First paint, first view | First paint, median | Server, first view | Server, median | Other hosts | Console |\n|---|---|---|---|---|---|---|---|---|",
   );
   for (const [name, path] of Object.entries(pages)) {
-    const first = await viewOf(browser, `${url}${path}`);
+    const first = await measureView(browser, `${url}${path}`);
     const more: View[] = [];
-    while (more.length < views) more.push(await viewOf(browser, `${url}${path}`));
+    while (more.length < views) more.push(await measureView(browser, `${url}${path}`));
     const all = [first, ...more];
     const foreign = all.reduce((sum, view) => sum + view.foreign, 0);
     const words = [...new Set(all.flatMap((view) => view.words))].join("; ") || "–";

@@ -37,7 +37,7 @@ type Fault = { name: string; run: (lost: (at: Lost) => void) => Promise<unknown>
 type Lost = { from: number; to: number };
 
 // Each is done while clients ask; `lost` notes when requests in flight may be lost.
-function faultsOf(world: ReplicaWorld): Fault[] {
+function listFaults(world: ReplicaWorld): Fault[] {
   const { primary, near, indexer } = world;
   const away = async (server: typeof near, seconds: number) => {
     await server.halt();
@@ -99,7 +99,7 @@ async function measureFaults(world: ReplicaWorld): Promise<number> {
   const more = ["went back", "two blocks", "`as_of` ahead of rows", "behind them", "wrong hash"];
   printRow("fault", "requests", ...columns, ...more, "longest without an answer, s");
   printRow(...Array.from({ length: 12 }, (_, at) => (at === 0 ? "---" : "--:")));
-  for (const { name, run } of faultsOf(world)) {
+  for (const { name, run } of listFaults(world)) {
     const begun = performance.now();
     let lost: Lost = { from: Number.NaN, to: Number.NaN };
     await run((at) => {

@@ -16,7 +16,7 @@ import { freePort } from "../devnet/ports.ts";
 import { waitFor } from "../devnet/wait.ts";
 import { childrenOf } from "../test/support/process-tree.ts";
 import { recordedLabels, recordingOf } from "../test/support/recordings.ts";
-import { processorSecondsOf, secondsSince, whole } from "./measure.ts";
+import { readProcessorSeconds, secondsSince, whole } from "./measure.ts";
 import { inWorld } from "./world.ts";
 
 const { values: options } = parseArgs({
@@ -98,7 +98,7 @@ async function measure(
 /** Processor seconds of a process and of all that it has started. */
 async function processorSecondsOfAll(pid: number): Promise<number> {
   const below = await Promise.all((await childrenOf(pid)).map(processorSecondsOfAll));
-  return below.reduce((sum, one) => sum + one, processorSecondsOf(pid, { withEnded: true }));
+  return below.reduce((sum, one) => sum + one, readProcessorSeconds(pid, { withEnded: true }));
 }
 
 type Profile = {
@@ -112,7 +112,7 @@ function printParts(folder: string): void {
   const texts = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
   const [largest = "{}"] = texts.toSorted((a, b) => b.length - a.length);
   const { nodes, samples, timeDeltas }: Profile = JSON.parse(largest);
-  const parts = new Map(nodes.map(({ id, callFrame }) => [id, partOf(callFrame)]));
+  const parts = new Map(nodes.map(({ id, callFrame }) => [id, namePart(callFrame)]));
   const spent = new Map<string, number>();
   for (const [index, id] of samples.entries()) {
     const part = parts.get(id) ?? "";
@@ -122,7 +122,7 @@ function printParts(folder: string): void {
   for (const [part, micros] of shown) console.log(`  ${whole(micros / 1_000).padStart(8)} ms  ${part}`);
 }
 
-function partOf({ functionName, url }: Profile["nodes"][number]["callFrame"]): string {
+function namePart({ functionName, url }: Profile["nodes"][number]["callFrame"]): string {
   if (url === "") return functionName.startsWith("(") ? functionName : "(native)";
   if (url.startsWith("node:")) return /^node:internal\/modules/.test(url) ? "Node's loader" : "Node";
   return /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? "nsindex";

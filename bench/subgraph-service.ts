@@ -12,9 +12,9 @@ import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
 import { askSubgraph } from "../devnet/subgraph.ts";
 import { serveHistory } from "./backfill/chain.ts";
-import { accountOf } from "./backfill/history.ts";
+import { generateAccount } from "./backfill/history.ts";
 import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
-import { type LoadResult, requestOf } from "./load/load.ts";
+import { formatRequest, type LoadResult } from "./load/load.ts";
 import type { LoadJob } from "./load/load-process.ts";
 import { untilReady, whole } from "./measure.ts";
 import { clientQueries, type KnownName } from "./subgraph/queries.ts";
@@ -26,7 +26,7 @@ const { values } = parseArgs({
 const client = fork(fileURLToPath(new URL("load/load-process.ts", import.meta.url)), { execArgv: [] });
 
 /** Owns more names than one page of a wallet shows. */
-const collector = accountOf(1_000_000);
+const collector = generateAccount(1_000_000);
 
 await inWorld("service", async ({ folder, url }) => {
   const ownerOf = (index: number) => (index < 200 ? collector : undefined);
@@ -57,7 +57,7 @@ async function loaded(port: number, requests: string[]): Promise<string> {
 async function measure(port: number): Promise<void> {
   await untilReady(port);
   const url = `http://127.0.0.1:${port}/subgraph`;
-  console.log(`empty route of the framework: ${await loaded(port, [requestOf("GET", "/health")])}`);
+  console.log(`empty route of the framework: ${await loaded(port, [formatRequest("GET", "/health")])}`);
   console.log(`${"".padEnd(20)} ${"bytes".padStart(8)}   ${"many".padEnd(35)} one query`);
   const known =
     '{ domains(first: 1000, where: { name_starts_with: "name1", labelName_not: null }) { id name owner { id } } }';
@@ -65,7 +65,7 @@ async function measure(port: number): Promise<void> {
   for (const { name, query, variables } of clientQueries(domains, collector)) {
     const { length } = JSON.stringify({ data: await askSubgraph(url, query, variables[0]) });
     const requests = variables.map((variables) =>
-      requestOf("POST", "/subgraph", JSON.stringify({ query, variables })),
+      formatRequest("POST", "/subgraph", JSON.stringify({ query, variables })),
     );
     const same = await loaded(port, requests.slice(0, 1));
     const many = requests.length > 1 ? await loaded(port, requests) : "";

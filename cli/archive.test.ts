@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ArchiveCheck } from "../src/archive/check.ts";
-import { reportOf } from "./archive.ts";
+import { formatReport } from "./archive.ts";
 
 describe("a check never claims more than was looked at", () => {
   const found: ArchiveCheck = {
@@ -22,7 +22,7 @@ describe("a check never claims more than was looked at", () => {
     },
   };
   const verdict = (more: Partial<ArchiveCheck>, seed?: number) =>
-    reportOf({ ...found, ...more }, seed)
+    formatReport({ ...found, ...more }, seed)
       .split("\n")
       .at(-1)
       ?.trim();

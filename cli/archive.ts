@@ -11,36 +11,36 @@ import type { Config } from "../src/config/environment.ts";
 import { countNoun } from "../src/log/json-log.ts";
 import { joinRanges } from "../src/operations/cache.ts";
 import {
-  chainsOf,
-  firstOf,
+  createProgram,
+  createTenthsLog,
+  formatFirst,
   isUrl,
   loadConfig,
+  parseWhole,
   print,
-  program,
   requireUrl,
   runProgram,
-  tenthsOf,
-  whole,
+  selectChains,
 } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
-import { maxWrongShare, newSeed, randomOf } from "./samples.ts";
+import { computeMaxWrongShare, createRandom, createSeed } from "./samples.ts";
 
 /** `npm run archive`. */
-export const archive = program("archive", "A portable archive of what an index reads of its chains.");
+export const archive = createProgram("archive", "A portable archive of what an index reads of its chains.");
 
 const command = (name: string, about: string) =>
   archive
     .command(name)
     .description(about)
     .option("--folder <folder>", "the archive; default: ARCHIVE if that is a folder, else ./archive")
-    .option("--chain <id>", "one of the configured chains; default: all", whole);
+    .option("--chain <id>", "one of the configured chains; default: all", parseWhole);
 
 command(
   "record",
   `Fetches what the archive lacks from the RPC URLs up to the finalized block: logs of the contracts that any plugin reads, their blocks' headers, and the senders of their transactions. Resumes an interrupted run.`,
 )
-  .option("--to <block>", "the last block, if it is final", whole)
+  .option("--to <block>", "the last block, if it is final", parseWhole)
   .option("--receipts", "records whole blocks, so that missing logs are noticed; many times as large")
   .option(
     "--headers",
@@ -54,14 +54,14 @@ command(
 ).action((asked) => print(exportAll(asked)));
 
 command("info", "Describes an archive.").action((asked) =>
-  print(byChain(asked, ({ source }, { id }) => summaryAt(source, id))),
+  print(reportByChain(asked, ({ source }, { id }) => readSummary(source, id))),
 );
 
 command("fetch", "Downloads an archive; resumes an interrupted download.")
   .argument("<url>")
   .action((from, asked) => {
     requireUrl("What fetch takes", from);
-    return print(byChain(asked, ({ folder }, chain) => fetchOne(from, folder, chain)));
+    return print(reportByChain(asked, ({ folder }, chain) => fetchOne(from, folder, chain)));
   });
 
 command("check", "Recomputes everything that an archive claims. Exit code 1 if anything is wrong.")
@@ -69,19 +69,19 @@ command("check", "Recomputes everything that an archive claims. Exit code 1 if a
     "--rpc <url>",
     "a node to compare the last block of each segment with, and random blocks; needs --chain",
   )
-  .option("--samples <n>", "how many random blocks", whole, 300)
-  .option("--seed <n>", "repeats an earlier sample of blocks", whole)
+  .option("--samples <n>", "how many random blocks", parseWhole, 300)
+  .option("--seed <n>", "repeats an earlier sample of blocks", parseWhole)
   .action((asked) => {
     if (asked.rpc !== undefined) requireUrl("--rpc", asked.rpc);
     if (asked.rpc !== undefined && asked.chain === undefined)
       throw new PreflightError("--rpc needs --chain.");
-    return print(byChain(asked, ({ source }, chain) => checkOne(source, chain, asked)));
+    return print(reportByChain(asked, ({ source }, chain) => checkOne(source, chain, asked)));
   });
 
 const say = (line: string) => console.error(line);
 const format = (value: number) => Math.round(value).toLocaleString("en");
 
-const progressOf =
+const createProgressReport =
   (chain: string) =>
   ({ at, logs, bytes }: { at: number; logs: number; bytes: number }) =>
     say(`${chain}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes`);
@@ -90,12 +90,12 @@ const progressOf =
 type Where = { folder: string; source: string; config: Config };
 
 /** Lines of text with the result of `work` for each requested chain. */
-async function byChain(
+async function reportByChain(
   asked: { folder?: string; chain?: number },
   work: (where: Where, chain: IndexedChain) => Promise<string>,
 ): Promise<string> {
   const config = loadConfig();
-  const chains = chainsOf(config, asked.chain);
+  const chains = selectChains(config, asked.chain);
   const own = config.archive === undefined || isUrl(config.archive) ? "archive" : config.archive;
   const where = { folder: asked.folder ?? own, source: asked.folder ?? config.archive ?? own, config };
   const lines: string[] = [];
@@ -103,17 +103,17 @@ async function byChain(
   return lines.join("\n");
 }
 
-async function summaryAt(source: string, chainId: number): Promise<string> {
+async function readSummary(source: string, chainId: number): Promise<string> {
   const manifest = await readManifest(source, chainId);
-  return manifest === undefined ? `nothing in ${nameOfLocation(source)}` : summary(manifest);
+  return manifest === undefined ? `nothing in ${nameOfLocation(source)}` : formatSummary(manifest);
 }
 
-function proofOf(blocks: (level: Proof) => number): string {
+function describeProof(blocks: (level: Proof) => number): string {
   const counts = (Object.keys(levels) as Proof[]).map((level) => `${level} ${format(blocks(level))}`);
   return `  blocks by what proves them: ${counts.join(", ")}`;
 }
 
-function summary({ segments, children, results = [], headers = [] }: Manifest): string {
+function formatSummary({ segments, children, results = [], headers = [] }: Manifest): string {
   const sum = (of: (segment: Segment) => number) => segments.reduce((all, one) => all + of(one), 0);
   const [logs, bytes, blocks] = [sum((one) => one.logs), sum((one) => one.bytes), sum((one) => one.blocks)];
   const ranges = joinRanges(segments).map(({ from, to }) => `${format(from)} to ${format(to)}`);
@@ -121,7 +121,7 @@ function summary({ segments, children, results = [], headers = [] }: Manifest): 
   const calls = results.reduce((all, { count }) => all + count, 0);
   return [
     `blocks ${ranges.join(", ") || "none"}; ${countNoun(logs, "log")} in ${countNoun(blocks, "block")} and ${countNoun(segments.length, "segment")}`,
-    `${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log\n${proofOf((level) => sum((one) => one.proof[level]))}`,
+    `${format(bytes)} bytes, ${(bytes / Math.max(1, logs)).toFixed(1)} a log\n${describeProof((level) => sum((one) => one.proof[level]))}`,
     ...(deployed > 0 ? [`contracts of factories: ${format(deployed)}`] : []),
     ...(calls > 0 ? [`results of calls: ${format(calls)}`] : []),
     ...headers.slice(-1).map(({ to, last }) => {
@@ -134,11 +134,11 @@ function summary({ segments, children, results = [], headers = [] }: Manifest): 
 function exportAll(asked: { folder?: string; chain?: number }): Promise<string> {
   process.exitCode = 1;
   return withDatabase(loadConfig(), (run) =>
-    byChain(asked, async ({ folder }, { id, name }) => {
-      const manifest = await exportCache(run, { folder, chainId: id, progress: progressOf(name) });
+    reportByChain(asked, async ({ folder }, { id, name }) => {
+      const manifest = await exportCache(run, { folder, chainId: id, progress: createProgressReport(name) });
       if (manifest.segments.length === 0) return "the RPC cache has nothing to export";
       process.exitCode = 0;
-      return summary(manifest);
+      return formatSummary(manifest);
     }),
   );
 }
@@ -148,31 +148,31 @@ async function fetchOne(from: string, folder: string, { id, name }: IndexedChain
   const manifest = await fetchArchive(from, folder, id, (done, of, bytes) => {
     if (bytes > 0) say(`${name}: file ${done} of ${of}`);
   });
-  return summary(manifest);
+  return formatSummary(manifest);
 }
 
 type Compared = { rpc?: string; samples: number; seed?: number };
 
 async function checkOne(source: string, chain: IndexedChain, asked: Compared): Promise<string> {
-  const { rpc, samples, seed = newSeed() } = asked;
+  const { rpc, samples, seed = createSeed() } = asked;
   const manifest = await readManifest(source, chain.id);
   if (manifest === undefined) return `nothing in ${nameOfLocation(source)}`;
-  const progress = tenthsOf(manifest.segments.length);
+  const progress = createTenthsLog(manifest.segments.length);
   const found = await checkArchive({ location: source, manifest, progress });
   if (rpc !== undefined) {
     const { ask } = openNodes({ ...chain, rpc: { http: [rpc] } }, { perSecond: 20, log: say });
-    await compareWithNode({ location: source, manifest, found, samples, random: randomOf(seed), ask });
+    await compareWithNode({ location: source, manifest, found, samples, random: createRandom(seed), ask });
   }
   if (found.problems.length > 0) process.exitCode = 1;
-  return reportOf(found, rpc === undefined ? undefined : seed);
+  return formatReport(found, rpc === undefined ? undefined : seed);
 }
 
 /** Report of a check; `seed` if it compared with a node. */
-export function reportOf(found: ArchiveCheck, seed: number | undefined): string {
+export function formatReport(found: ArchiveCheck, seed: number | undefined): string {
   const { problems, lacking, segments, compared } = found;
   const lines = [
     `${countNoun(found.logs, "log")} in ${countNoun(found.blocks, "block")} and ${countNoun(segments, "segment")}; blocks that follow the one before: ${format(found.links)}`,
-    proofOf((level) => found.proof[level]),
+    describeProof((level) => found.proof[level]),
     lacking.length > 0 &&
       `  blocks whose bloom names a contract and event of which there is no log, by chance or not: ${format(lacking.length)}`,
     found.empty > 0 &&
@@ -180,14 +180,14 @@ export function reportOf(found: ArchiveCheck, seed: number | undefined): string 
     found.results > 0 && `  results of calls, which nothing proves: ${format(found.results)}`,
     seed !== undefined &&
       `  compared with the node (seed ${seed}): last blocks of ${countNoun(segments, "segment")}, ${countNoun(compared, "block")} with their logs`,
-    ...firstOf(problems.map((problem) => `WRONG: ${problem}`)),
-    `  ${verdictOf(found, seed !== undefined)}`,
+    ...formatFirst(problems.map((problem) => `WRONG: ${problem}`)),
+    `  ${describeVerdict(found, seed !== undefined)}`,
   ];
   return lines.filter((line) => line !== false).join("\n");
 }
 
 /** Conclusion of a check, which claims no more than it looked at. */
-function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
+function describeVerdict(found: ArchiveCheck, isCompared: boolean): string {
   const { problems, lacking, blocks, compared, comparedLacking } = found;
   const open = lacking.length - comparedLacking;
   const openText = `${countNoun(open, "block")} may lack a log`;
@@ -197,14 +197,14 @@ function verdictOf(found: ArchiveCheck, isCompared: boolean): string {
   const shown =
     compared === blocks
       ? "No block differs from the node's."
-      : `No difference: with 95 % certainty fewer than ${maxWrongShare(compared)} % of the blocks are changed.`;
+      : `No difference: with 95 % certainty fewer than ${computeMaxWrongShare(compared)} % of the blocks are changed.`;
   return open > 0 ? `${shown} ${openText}: raise --samples.` : shown;
 }
 
 type Recorded = { folder?: string; chain?: number; to?: number; receipts?: true; headers?: true };
 
 const recordAll = (asked: Recorded) =>
-  byChain(asked, async ({ folder, config }, chain) => {
+  reportByChain(asked, async ({ folder, config }, chain) => {
     const wanted = describeWanted(config, chain.name);
     const { ask, width, finalizedBlock } = openNodes(chain, {
       perSecond: config.rpcRequestsPerSecond,
@@ -216,14 +216,14 @@ const recordAll = (asked: Recorded) =>
     const recorded = await recordChain({
       ...{ ...wanted, folder, range, chainId: chain.id, ask, width },
       withReceipts: asked.receipts === true,
-      progress: progressOf(chain.name),
+      progress: createProgressReport(chain.name),
     });
     if (asked.headers)
       await recordHeaders(recorded, {
         ...{ folder, range, ask, width },
         progress: (at) => say(`${chain.name}: headers up to block ${format(at)}`),
       });
-    return summary(recorded);
+    return formatSummary(recorded);
   });
 
 await runProgram(archive, import.meta.url);

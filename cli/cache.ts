@@ -8,13 +8,22 @@ import {
   purgeCommands,
   unverifiedSection,
 } from "../src/operations/cache.ts";
-import { chainsOf, firstOf, loadConfig, print, program, runProgram, tenthsOf, whole } from "./command.ts";
+import {
+  createProgram,
+  createTenthsLog,
+  formatFirst,
+  loadConfig,
+  parseWhole,
+  print,
+  runProgram,
+  selectChains,
+} from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
-import { maxWrongShare, newSeed, randomOf } from "./samples.ts";
+import { computeMaxWrongShare, createRandom, createSeed } from "./samples.ts";
 
 /** `npm run cache`. */
-export const cache = program(
+export const cache = createProgram(
   "cache",
   "Ponder's cache of blocks, in the configured database (DATABASE_URL, else DATABASE_FOLDER).",
 );
@@ -24,9 +33,9 @@ cache
   .description(
     "Removes a chain's blocks, so that they are fetched again: blocks, transactions, receipts, logs, traces and results of requests. Stop the chain's indexers first. Indexes that depend on removed blocks are listed; they do not start again and need a new DATABASE_SCHEMA.",
   )
-  .requiredOption("--chain <id>", "of which chain", whole)
-  .requiredOption("--from <block>", "the first block", whole)
-  .option("--to <block>", "the last block; else all", whole)
+  .requiredOption("--chain <id>", "of which chain", parseWhole)
+  .requiredOption("--from <block>", "the first block", parseWhole)
+  .option("--to <block>", "the last block; else all", parseWhole)
   .action(async ({ chain: chainId, from, to }) => {
     const range = { chainId, from, to };
     requireOrder(range);
@@ -40,12 +49,12 @@ cache
   .description(
     "Requests a random sample of the cached ranges from the chain's RPC URLs again, compares the logs, prints each difference and what to purge, and exits with code 1 if there is one. Indexers may keep running.",
   )
-  .requiredOption("--chain <id>", "of which chain", whole)
-  .option("--from <block>", "the first block", whole, 0)
-  .option("--to <block>", "the last block; else all", whole)
-  .option("--samples <n>", "how many ranges", whole, 100)
-  .option("--seed <n>", "repeats an earlier sample of ranges", whole)
-  .action(({ chain: chainId, seed = newSeed(), to = Number.MAX_SAFE_INTEGER, ...asked }) =>
+  .requiredOption("--chain <id>", "of which chain", parseWhole)
+  .option("--from <block>", "the first block", parseWhole, 0)
+  .option("--to <block>", "the last block; else all", parseWhole)
+  .option("--samples <n>", "how many ranges", parseWhole, 100)
+  .option("--seed <n>", "repeats an earlier sample of ranges", parseWhole)
+  .action(({ chain: chainId, seed = createSeed(), to = Number.MAX_SAFE_INTEGER, ...asked }) =>
     print(check({ ...asked, chainId, to, seed })),
   );
 
@@ -58,11 +67,11 @@ type Asked = { chainId: number; from: number; to: number; samples: number; seed:
 async function check(asked: Asked): Promise<string> {
   requireOrder(asked);
   const config = loadConfig();
-  const [chain] = chainsOf(config, asked.chainId);
-  const random = randomOf(asked.seed);
+  const [chain] = selectChains(config, asked.chainId);
+  const random = createRandom(asked.seed);
   const nodes = { perSecond: config.rpcRequestsPerSecond, crossCheckShare: 1, random };
   const { ask } = openNodes(chain, { ...nodes, log: (line) => console.error(line) });
-  const progress = tenthsOf(asked.samples);
+  const progress = createTenthsLog(asked.samples);
   const found = await withDatabase(config, (run) => checkCache(run, ask, { ...asked, random, progress }));
   const { text, isSound } = reportCheck(found, asked);
   if (!isSound) process.exitCode = 1;
@@ -92,10 +101,10 @@ export function reportCheck(found: CacheCheck, { chainId, samples, seed }: Asked
   const lines = [
     `Compared ${ranges} of ${samples} ranges (seed ${seed}): ${found.blocks} of ${found.cachedBlocks} cached blocks of chain ` +
       `${chainId}, ${found.logs} logs.`,
-    ...firstOf(differences),
+    ...formatFirst(differences),
     found.unanswered > 0 && `${found.unanswered} ranges could not be compared: the nodes do not answer.`,
     isSame
-      ? `0 of ${ranges} ranges differ: at most ${maxWrongShare(ranges)} % of them are wrong, at 95 % confidence.`
+      ? `0 of ${ranges} ranges differ: at most ${computeMaxWrongShare(ranges)} % of them are wrong, at 95 % confidence.`
       : `${differingRanges.length} of ${ranges} ranges differ. Stop the chain's indexers, remove these, and build new indexes:\n` +
         `  ${purgeCommands(merged, "\n  ")}\n` +
         `Others may differ too: compare again with more --samples, or remove all that the node returned. ${unverifiedSection}`,

@@ -5,7 +5,7 @@ import { hashOn, serveHashes } from "../test/support/ponder/cache.ts";
 import { examineIndex } from "./checks/index-state.ts";
 import { examinePort } from "./checks/machine.ts";
 import { examineUrls } from "./checks/nodes.ts";
-import { passed } from "./checks.ts";
+import { waitForCheck } from "./checks.ts";
 
 const messages: string[] = [];
 beforeEach(() => void messages.splice(0));
@@ -16,7 +16,7 @@ const start = (
   config: object,
   meanwhile: () => unknown = () => expect.fail("it waits"),
 ) =>
-  passed({ subject: "x", run }, config as Config, {
+  waitForCheck({ subject: "x", run }, config as Config, {
     log: (message) => void messages.push(message),
     wait: async () => void (await meanwhile()),
   });

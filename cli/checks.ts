@@ -5,13 +5,13 @@ import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { examineArchive } from "./checks/archive.ts";
 import { examineBlocks } from "./checks/chains.ts";
 import { about, type Finding } from "./checks/finding.ts";
-import { examineIndex, examineServedIndex, startBlocksOf } from "./checks/index-state.ts";
+import { examineIndex, examineServedIndex, readKnownBlocks } from "./checks/index-state.ts";
 import { examineDatabase, examineLabels, examineMachine, examinePort } from "./checks/machine.ts";
 import { examineNodes, examineUrls } from "./checks/nodes.ts";
 import { examineReadServers } from "./checks/read-servers.ts";
 import { examineSessions } from "./checks/sessions.ts";
 import { examineWebhooks } from "./checks/webhooks.ts";
-import { messageOf } from "./command.ts";
+import { describeError } from "./command.ts";
 import { PreflightError } from "./refusal.ts";
 
 /** Commands of Ponder that a start runs. */
@@ -36,7 +36,7 @@ const checks: readonly Check[] = [
   { subject: "sessions", by: starts, run: examineSessions },
   { subject: "index", by: ["serve"], run: examineServedIndex },
   { subject: "RPC", by: ["dev", "doctor"], run: (config) => examineUrls(config) },
-  { subject: "RPC", by: ["start"], run: (config) => examineUrls(config, () => startBlocksOf(config)) },
+  { subject: "RPC", by: ["start"], run: (config) => examineUrls(config, () => readKnownBlocks(config)) },
   { subject: "nodes", by: ["doctor"], run: examineNodes },
   { subject: "archive", by: [...indexer, "doctor"], run: examineArchive },
   { subject: "labels", by: [...indexer, "doctor"], run: examineLabels },
@@ -45,11 +45,11 @@ const checks: readonly Check[] = [
   { subject: "blocks", by: [...indexer, "doctor"], run: examineBlocks },
 ];
 
-function findingsOf({ subject, run }: Omit<Check, "by">, config: Config): Promise<Finding[]> {
+function collectFindings({ subject, run }: Omit<Check, "by">, config: Config): Promise<Finding[]> {
   return run(config).catch((error: Error) => {
     if (isDatabaseAway(error))
       return [about(subject).away("The database does not respond", "Start it, or correct DATABASE_URL.")];
-    const message = messageOf(error);
+    const message = describeError(error);
     if (typeof message !== "string") throw error;
     return [about(subject).fail(message, "")];
   });
@@ -59,7 +59,7 @@ function findingsOf({ subject, run }: Omit<Check, "by">, config: Config): Promis
 export async function examine(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [];
   for (const check of checks.filter(({ by }) => by.includes("doctor"))) {
-    const found = await findingsOf(check, config);
+    const found = await collectFindings(check, config);
     findings.push(...found);
     // An unusable database makes checks of its content pointless.
     if (check.subject === "database" && found.some(({ state }) => state === "fail" || state === "away"))
@@ -77,33 +77,37 @@ const pause = 2_000;
  * says what to correct.
  */
 export async function requireSound(start: Start, config: Config, tools: Tools): Promise<void> {
-  for (const check of checks.filter(({ by }) => by.includes(start))) await passed(check, config, tools);
+  for (const check of checks.filter(({ by }) => by.includes(start))) await waitForCheck(check, config, tools);
 }
 
 /** Repeats a check while a dependency is unavailable, then logs warnings. Throws a PreflightError for a failure. */
-export async function passed(check: Omit<Check, "by">, config: Config, { log, wait }: Tools): Promise<void> {
+export async function waitForCheck(
+  check: Omit<Check, "by">,
+  config: Config,
+  { log, wait }: Tools,
+): Promise<void> {
   for (let said = ""; ; await wait(pause)) {
-    const findings = await findingsOf(check, config);
+    const findings = await collectFindings(check, config);
     const of = (...states: Finding["state"][]) => findings.filter(({ state }) => states.includes(state));
     const [fault] = of("fail");
-    if (fault !== undefined) throw new PreflightError(sentence(fault), { section: fault.section });
+    if (fault !== undefined) throw new PreflightError(formatFinding(fault), { section: fault.section });
     const away = of("away");
     const text = away.map(({ found }) => found).join("; ");
     if (away[0] !== undefined && text !== said)
       log(
         withSection(
           `${text}; trying again every ${pause / 1_000} s. ${away[0].remedy}`.trim(),
-          sectionOf(away[0]),
+          pickSection(away[0]),
         ),
       );
     said = text;
     if (away.length > 0) continue;
-    for (const finding of of("warning")) log(withSection(sentence(finding), sectionOf(finding)));
+    for (const finding of of("warning")) log(withSection(formatFinding(finding), pickSection(finding)));
     return;
   }
 }
 
-const sentence = ({ found, remedy = "" }: Finding) =>
+const formatFinding = ({ found, remedy = "" }: Finding) =>
   `${found}${found.endsWith(".") ? "" : "."} ${remedy}`.trim();
 
 const sections = {
@@ -111,4 +115,5 @@ const sections = {
   warning: seeOperations("Before a start"),
 };
 
-const sectionOf = ({ state, section }: Finding) => section ?? sections[state === "away" ? state : "warning"];
+const pickSection = ({ state, section }: Finding) =>
+  section ?? sections[state === "away" ? state : "warning"];

@@ -12,7 +12,7 @@ import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { PreflightError } from "./refusal.ts";
 
 /** Creates the program of a script of package.json. */
-export const program = (script: string, about: string) =>
+export const createProgram = (script: string, about: string) =>
   new Command(`npm run ${script} --`)
     .description(about)
     .allowExcessArguments(false)
@@ -20,7 +20,7 @@ export const program = (script: string, about: string) =>
     .configureOutput({ writeErr: (text) => process.stderr.write(escapeControlsOfLines(text)) });
 
 /** Parses a whole number from 0. */
-export function whole(text: string): number {
+export function parseWhole(text: string): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Expected a whole number from 0.");
 }
@@ -37,7 +37,7 @@ export function requireUrl(name: string, text: string): void {
 export const print = async (text: Promise<string>) => console.log(await text);
 
 /** Returns a function that logs progress to standard error about ten times. */
-export function tenthsOf(all: number): (done: number) => void {
+export function createTenthsLog(all: number): (done: number) => void {
   const step = Math.max(1, Math.ceil(all / 10));
   return (done) => done % step === 0 && console.error(`${done} of ${all}`);
 }
@@ -45,7 +45,7 @@ export function tenthsOf(all: number): (done: number) => void {
 const shown = 20;
 
 /** The first 20 lines of a list, indented, and the number of further lines. */
-export const firstOf = (lines: readonly string[]): string[] => [
+export const formatFirst = (lines: readonly string[]): string[] => [
   ...lines.slice(0, shown).map((line) => `  ${line}`),
   ...(lines.length > shown ? [`  and ${lines.length - shown} more`] : []),
 ];
@@ -59,13 +59,13 @@ export async function runProgram(
   try {
     await program.parseAsync();
   } catch (error) {
-    console.error(messageOf(error));
+    console.error(describeError(error));
     process.exitCode = 1;
   }
 }
 
 /** All chains of a configuration, or the one with this id. Throws a PreflightError if there is none. */
-export function chainsOf({ chains }: Config, id: number | undefined): [IndexedChain, ...IndexedChain[]] {
+export function selectChains({ chains }: Config, id: number | undefined): [IndexedChain, ...IndexedChain[]] {
   const [first, ...others] = chains.filter((chain) => id === undefined || chain.id === id);
   if (first === undefined) throw new PreflightError(`Chain ${id} is not indexed by this configuration.`);
   return [first, ...others];
@@ -81,7 +81,7 @@ export function loadConfig(): Config {
 const ofFiles = /^(ENOENT|EACCES|EISDIR|ENOSPC|EROFS|ENOTDIR)$/;
 
 /** Message of an error for operators. A bug of the program is the error itself, with its stack. */
-export function messageOf(error: unknown): unknown {
+export function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const { message, code, severity } = error as Error & { code?: unknown; severity?: unknown };
   if (error instanceof Refusal)

@@ -14,15 +14,18 @@ import {
   switchName,
 } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
-import { loadConfig, print, program, runProgram, whole } from "./command.ts";
+import { createProgram, loadConfig, parseWhole, print, runProgram } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
-import { onStandbys, type Standbys } from "./standbys.ts";
+import { type Standbys, withStandbys } from "./standbys.ts";
 
 /** `npm run db`. */
-const db = program("db", "The Postgres database of DATABASE_URL, in which each index has its own schema.");
+const db = createProgram(
+  "db",
+  "The Postgres database of DATABASE_URL, in which each index has its own schema.",
+);
 
-const standbyOption = () =>
+const createStandbyOption = () =>
   new Option(
     "--standby <url>",
     "a hot standby whose readers count too, beside those of DATABASE_READ_URLS; may be repeated",
@@ -37,7 +40,7 @@ db.command("list")
   .description(
     "Shows the indexes: release, size, state, the head of each chain, the views schemas that point to them, and who is connected, including to standbys.",
   )
-  .addOption(standbyOption())
+  .addOption(createStandbyOption())
   .action(({ standby }) => print(list(standby)));
 
 db.command("switch <schema>")
@@ -50,20 +53,20 @@ db.command("switch <schema>")
     "even if the index lacks tables or columns that readers of the index now served may query",
   )
   .action((schema, { name, force: isForced = false }) =>
-    print(onIndexes([schema], (run, indexes) => switchReaders(run, indexes, { schema, name, isForced }))),
+    print(withIndexes([schema], (run, indexes) => switchReaders(run, indexes, { schema, name, isForced }))),
   );
 
 db.command("prune <schema...>")
   .description("Drops indexes with all their data. Refuses those in use, including by a reader on a standby.")
-  .addOption(standbyOption())
+  .addOption(createStandbyOption())
   .option(
     "--ignore-standbys",
     "even if readers on standbys that were not named, or do not respond, may use them",
   )
   .action((schemas, { standby, ignoreStandbys = false }) =>
     print(
-      onIndexes(schemas, (run) =>
-        onStandbys(run, withReadUrls(standby), async (standbys) => {
+      withIndexes(schemas, (run) =>
+        withStandbys(run, withReadUrls(standby), async (standbys) => {
           if (!ignoreStandbys) requireAll(standbys);
           for (const schema of schemas) await dropIndex(run, schema, Date.now(), standbys.named);
           return `Dropped ${schemas.join(", ")}.`;
@@ -80,12 +83,12 @@ db.command("grant-readonly <role>")
   .option(
     "--timeout <seconds>",
     "cancels the role's statements after this many seconds; 0 for never",
-    whole,
+    parseWhole,
     5,
   )
   .action((role, { views: name, timeout: seconds }) =>
     print(
-      onIndexes([], (run) => {
+      withIndexes([], (run) => {
         const { stableSchema, databaseSchema } = loadConfig();
         return grantReadonly(run, { role, name, follows: stableSchema ?? databaseSchema, seconds });
       }),
@@ -95,8 +98,8 @@ db.command("grant-readonly <role>")
 const withReadUrls = (urls: readonly string[]) => [...new Set([...urls, ...loadConfig().readUrls])];
 
 function list(urls: readonly string[]): Promise<string> {
-  return onIndexes([], (run) =>
-    onStandbys(run, withReadUrls(urls), async (standbys) => {
+  return withIndexes([], (run) =>
+    withStandbys(run, withReadUrls(urls), async (standbys) => {
       const indexes = await listIndexes(run, Date.now(), standbys.named);
       return [describeIndexes(indexes, Date.now()), ...(await describeStandbys(standbys))].join("\n\n");
     }),
@@ -130,7 +133,7 @@ async function describeStandbys({ named, away, others, hosts }: Standbys): Promi
 }
 
 /** Returns the result of `work` on the database's indexes. Throws a PreflightError for an unknown schema. */
-function onIndexes(
+function withIndexes(
   schemas: readonly string[],
   work: (run: Statement, indexes: readonly IndexState[]) => Promise<string>,
 ): Promise<string> {
@@ -199,7 +202,7 @@ function describe(index: IndexState, now: number): string {
     description === undefined ? "release unknown" : `release ${description.release}`,
     `build ${buildId}`,
     `${(bytes / 1e9).toFixed(bytes < 1e10 ? 2 : 0)} GB`,
-    state === "stopped" ? `stopped ${ago(aliveAt, now)} ago` : state,
+    state === "stopped" ? `stopped ${formatAge(aliveAt, now)} ago` : state,
   ];
   return [
     heading.join(", "),
@@ -207,7 +210,7 @@ function describe(index: IndexState, now: number): string {
     ...heads.map(({ chain, chainId, head }) =>
       head === undefined
         ? `  chain ${chainId} (${chain}): no block yet`
-        : `  chain ${chainId} (${chain}): block ${head.number}, ${ago(head.timestamp * 1_000, now)} old`,
+        : `  chain ${chainId} (${chain}): block ${head.number}, ${formatAge(head.timestamp * 1_000, now)} old`,
     ),
     ...(names.length === 0 ? [] : [`  served as ${names.join(", ")}`]),
     ...(readers.length === 0 ? [] : [`  read from ${readers.join(", ")}`]),
@@ -216,6 +219,6 @@ function describe(index: IndexState, now: number): string {
     .join("\n");
 }
 
-const ago = (time: number, now: number) => formatSpan((now - time) / 1_000);
+const formatAge = (time: number, now: number) => formatSpan((now - time) / 1_000);
 
 await runProgram(db, import.meta.url);

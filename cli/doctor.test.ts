@@ -13,8 +13,8 @@ import { parseEnvironment } from "../src/config/environment.ts";
 import { recordedBlocks, writeArchive } from "../test/support/archive/recorded.ts";
 import { examineArchive } from "./checks/archive.ts";
 import type { Finding } from "./checks/finding.ts";
-import { examine, passed } from "./checks.ts";
-import { tableOf } from "./doctor.ts";
+import { examine, waitForCheck } from "./checks.ts";
+import { formatTable } from "./doctor.ts";
 
 const chainId = 15658733;
 const path = fileURLToPath(new URL("../devnet/recording/a", import.meta.url));
@@ -168,7 +168,7 @@ test("the table says what to do, and counts", () => {
     { subject: "port", state: "ok", found: "1 is free" },
     { subject: "clock", state: "fail", found: "slow", remedy: "Set it." },
   ] as const;
-  expect(tableOf(rows)).toBe(
+  expect(formatTable(rows)).toBe(
     'ok    port   1 is free\nFAIL  clock  slow\n             -> Set it.\n\n1 to correct, 0 to look at. See "Before a start" in docs/operations.md.',
   );
 });
@@ -179,7 +179,7 @@ describe("an archive", () => {
   const to = Number(blocks.at(-1)?.header.number);
   const chains = () => [{ id: chainId, name: "test", rpc: { http: [node.url] } }];
   const start = (config: { archive?: string; chains: ReturnType<typeof chains> }) =>
-    passed({ subject: "archive", run: examineArchive }, config as never, {
+    waitForCheck({ subject: "archive", run: examineArchive }, config as never, {
       log: () => {},
       wait: async () => {},
     });

@@ -3,15 +3,15 @@ import { Option } from "@commander-js/extra-typings";
 import { escapeControls } from "../src/log/json-log.ts";
 import { type SqlView, sqlViews } from "../src/operations/sql-views.ts";
 import type { Statement } from "../src/ponder/sql-client.ts";
-import { loadConfig, print, program, runProgram } from "./command.ts";
+import { createProgram, loadConfig, print, runProgram } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { type Format, formats, writeViewFile } from "./export/files.ts";
-import { keepFolder, type Since, sinceOf } from "./export/folder.ts";
+import { keepFolder, parseSince, type Since } from "./export/folder.ts";
 import { openSnapshot, readView, type Settings } from "./export/snapshot.ts";
 import { PreflightError } from "./refusal.ts";
 
 /** `npm run export`. */
-export const exportProgram = program(
+export const exportProgram = createProgram(
   "export",
   `Writes a view of docs/sql.md to a file, as it is at one block of each chain. The blocks are in the metadata of a Parquet file, and in <file>.meta.json beside the others. The file appears when it is complete. The indexer may keep running.`,
 )
@@ -24,7 +24,7 @@ export const exportProgram = program(
       "--since <when>",
       "keeps a folder of Parquet files of all views current: adds the events since the folder's last ones, and replaces the others. In an empty folder events begin with the first (last), or at a date or block of the root chain",
     )
-      .argParser(sinceOf)
+      .argParser(parseSince)
       .conflicts(["what", "format", "force"]),
   )
   .action((asked) => print(writeIndex(asked)));

@@ -6,7 +6,7 @@ import { extname } from "node:path";
 
 const formats = new Map();
 const packages = new Map();
-const folderOf = (url) => url.slice(0, url.lastIndexOf("/"));
+const findFolder = (url) => url.slice(0, url.lastIndexOf("/"));
 
 registerHooks({ resolve });
 
@@ -15,7 +15,7 @@ function resolve(specifier, context, next) {
   if (parentURL === undefined || !conditions.includes("import")) return next(specifier, context);
   const isFile = specifier.startsWith(".");
   const url = isFile ? new URL(specifier, parentURL).href : undefined;
-  const key = isFile ? folderOf(url) + extname(url) : `${specifier} ${folderOf(parentURL)}`;
+  const key = isFile ? findFolder(url) + extname(url) : `${specifier} ${findFolder(parentURL)}`;
   const known = isFile ? formats.get(key) : packages.get(key);
   if (known !== undefined) return { url, ...known, shortCircuit: true };
   const found = next(specifier, context);

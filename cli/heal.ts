@@ -12,10 +12,10 @@ import {
 } from "../src/operations/label-coverage.ts";
 import { describeProgress, type Healing, readStatuses } from "../src/operations/stored-indexes.ts";
 import { quoted, type Statement } from "../src/ponder/sql-client.ts";
-import { loadConfig, print, program, runProgram } from "./command.ts";
+import { createProgram, loadConfig, print, runProgram } from "./command.ts";
 import { beginSnapshot, withDatabase } from "./database.ts";
 
-const heal = program(
+const heal = createProgram(
   "heal",
   "Shows the healing progress of the index in DATABASE_SCHEMA to a newer version of its label set, and how many labels it knows. LABELS_HEAL=true heals it.",
 )
@@ -36,25 +36,25 @@ const heal = program(
     ),
   );
 
-const percent = (part: number, all: number) => (all === 0 ? "100.0" : ((part / all) * 100).toFixed(1));
-const grouped = (count: number) => count.toLocaleString("en");
+const formatPercent = (part: number, all: number) => (all === 0 ? "100.0" : ((part / all) * 100).toFixed(1));
+const formatCount = (count: number) => count.toLocaleString("en");
 
 /** The state of an index as text; `now` in Unix milliseconds. */
 export function describe(healing: Healing | undefined, coverage: readonly Coverage[], now: number): string {
   const lines = coverage.map(
     ({ of, names, unknown }) =>
-      `  ${of}: ${percent(names - unknown, names)} % of ${grouped(names)} labels are known, ${grouped(unknown)} unknown`,
+      `  ${of}: ${formatPercent(names - unknown, names)} % of ${formatCount(names)} labels are known, ${formatCount(unknown)} unknown`,
   );
-  return [...stateOf(healing, now), ...lines].map(escapeControls).join("\n");
+  return [...describeState(healing, now), ...lines].map(escapeControls).join("\n");
 }
 
-function stateOf(healing: Healing | undefined, now: number): string[] {
+function describeState(healing: Healing | undefined, now: number): string[] {
   if (healing === undefined) return ["The index has the version of the label set with which it began."];
   const { from, to, part, asked, healed, startedAt, endedAt = now } = healing;
   const seconds = (endedAt - startedAt) / 1_000;
   const rate =
-    seconds > 0 ? ` in ${formatSpan(seconds)}, ${grouped(Math.round(asked / seconds))} a second` : "";
-  const counts = `${grouped(healed)} of ${grouped(asked)} rows without a label healed${rate}`;
+    seconds > 0 ? ` in ${formatSpan(seconds)}, ${formatCount(Math.round(asked / seconds))} a second` : "";
+  const counts = `${formatCount(healed)} of ${formatCount(asked)} rows without a label healed${rate}`;
   if (part === "done") return [`Healed from version ${from} to ${to}: ${counts}.`];
   const { percent: done, secondsLeft } = describeProgress(healing, now);
   const left = secondsLeft === undefined ? "" : `, about ${formatSpan(secondsLeft)} left for them`;
@@ -98,7 +98,8 @@ async function countKnown(run: Statement, config: Config): Promise<string> {
   const lines = [...kinds]
     .sort(([one], [other]) => one.localeCompare(other))
     .map(
-      ([kind, { unknown, known }]) => `  ${kind}: ${grouped(known)} of ${grouped(unknown)} unknown labels`,
+      ([kind, { unknown, known }]) =>
+        `  ${kind}: ${formatCount(known)} of ${formatCount(unknown)} unknown labels`,
     );
   return [
     `Version ${labelSet.labelSetVersion} of the label set knows:`,

@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
-import { logLines, redact, secretsOf, watchForFullDisk } from "./log-lines.ts";
+import { createLogLines, listSecrets, redact, watchForFullDisk } from "./log-lines.ts";
 
 const secrets = [["https://eth.example/v2/k3yk3yk3yk3yk3y9", "https://eth.example/…"]] as const;
 
 async function render(pieces: (string | Buffer)[], isLog = true): Promise<string> {
-  const stream = logLines(secrets, isLog);
+  const stream = createLogLines(secrets, isLog);
   for (const piece of pieces) stream.write(piece);
   stream.end();
   return text(stream);
@@ -71,7 +71,7 @@ test("hides a secret and keeps a character that come in pieces; the last line go
 });
 
 describe("secrets of the configuration", () => {
-  const secrets = secretsOf({
+  const secrets = listSecrets({
     archive: undefined,
     databaseFolder: undefined,
     chains: [

@@ -10,7 +10,7 @@ const maxCharacters = 4_000;
  * Stream that removes secrets and control characters from Ponder's output, cuts long texts, and indents later lines of
  * an entry. In a log each line is an entry: a JSON string (cli/preload.mjs) or an object (`--log-format json`).
  */
-export function logLines(secrets: Secrets, isLog: boolean): Transform {
+export function createLogLines(secrets: Secrets, isLog: boolean): Transform {
   const decoder = new TextDecoder();
   let rest = "";
   return new Transform({
@@ -66,7 +66,7 @@ type Secrets = readonly (readonly [secret: string, standIn: string])[];
  * Secrets of a configuration: URLs with more than a host (RPC, database, labels, archive), and the passwords and keys
  * in them.
  */
-export function secretsOf({
+export function listSecrets({
   chains,
   databaseUrl,
   databaseFolder,
@@ -83,7 +83,9 @@ export function secretsOf({
     labelsUrl,
     archive,
   ];
-  const secrets = all.filter((url) => url.includes("://") && !url.startsWith("file:")).flatMap(secretsOfUrl);
+  const secrets = all
+    .filter((url) => url.includes("://") && !url.startsWith("file:"))
+    .flatMap(listSecretsOfUrl);
   // Longer ones come first, so that no part of them remains.
   return [...new Map(secrets)].toSorted(([a], [b]) => b.length - a.length);
 }
@@ -91,7 +93,7 @@ export function secretsOf({
 // A path may be "rpc" or contain a key: the whole URL is always hidden, a part of it only if it is as long as a key.
 const shortestKey = 16;
 
-function secretsOfUrl(text: string): [string, string][] {
+function listSecretsOfUrl(text: string): [string, string][] {
   const url = new URL(text);
   const { username, password, pathname, searchParams, protocol, host } = url;
   // viem sends user and password as a header, and reports the URL without them.

@@ -1,9 +1,12 @@
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { program, requireUrl, runProgram } from "./command.ts";
+import { createProgram, requireUrl, runProgram } from "./command.ts";
 
 /** `npm run mcp`: standard output has nothing but the protocol. */
-const mcp = program("mcp", "MCP over stdio: the tools of a running service. NSINDEX_API_KEY is its API key.")
+const mcp = createProgram(
+  "mcp",
+  "MCP over stdio: the tools of a running service. NSINDEX_API_KEY is its API key.",
+)
   .option("--url <url>", "URL of the service", "http://localhost:42069")
   .action(async ({ url }) => {
     requireUrl("--url", url);

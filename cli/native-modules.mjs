@@ -3,11 +3,11 @@
 import { pathToFileURL } from "node:url";
 
 /** The text of one of Ponder's virtual modules, such as `ponder:registry`. */
-export let textOf = () => undefined;
+export let loadText = () => undefined;
 
 // ponder: passes a plugin that knows these texts.
 export async function createServer({ root, plugins }) {
-  textOf = plugins.find((plugin) => plugin?.name === "ponder").load;
+  loadText = plugins.find((plugin) => plugin?.name === "ponder").load;
   return { config: { root }, pluginContainer: { buildStart() {} }, close() {} };
 }
 

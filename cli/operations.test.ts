@@ -60,7 +60,7 @@ function logCalls({ path, text }: { path: string; text: string }): Call[] {
 
 // What carries a section into a message.
 const carriers =
-  /seeOperations\(|\$\{see\}|\$\{away\}|\$\{reason\}|[Ss]ection\b|messageOf\(found\)|(found|fault|stale)\.reason|\$\{level\}/;
+  /seeOperations\(|\$\{see\}|\$\{away\}|\$\{reason\}|[Ss]ection\b|describeRepair\(found\)|(found|fault|stale)\.reason|\$\{level\}/;
 
 describe("messages that ask an operator to act", () => {
   const calls = sources.flatMap(logCalls);

@@ -12,13 +12,13 @@ import { contractSources } from "../src/config/sources.ts";
 import { escapeControls, seeOperations } from "../src/log/json-log.ts";
 import { Refusal, withSection } from "../src/log/refusal.ts";
 import { requireExpectedVersion } from "../src/ponder/expected.ts";
-import { firstLabelSetVersion, startBlocksOf } from "./checks/index-state.ts";
-import { nearestUrl } from "./checks/read-servers.ts";
+import { readFirstLabelSetVersion, readKnownBlocks } from "./checks/index-state.ts";
+import { findNearestUrl } from "./checks/read-servers.ts";
 import { requireSound, type Start, starts } from "./checks.ts";
 import { loadConfig } from "./command.ts";
-import { logLines, secretsOf, watchForFullDisk } from "./log-lines.ts";
+import { createLogLines, listSecrets, watchForFullDisk } from "./log-lines.ts";
 import { type Hold, holdServer } from "./postgres/private.ts";
-import { progressBar } from "./progress-bar.ts";
+import { createProgressBar } from "./progress-bar.ts";
 import { PreflightError } from "./refusal.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -67,11 +67,11 @@ async function main([asked, ...options]: string[]): Promise<number> {
   if (command === undefined)
     throw new PreflightError(`Usage: ponder.ts <${starts.join("|")}> [options of Ponder]`);
   if (options.some((option) => option === "--help" || option === "-h")) {
-    console.log(helpOf(command));
+    console.log(writeHelp(command));
     return 0;
   }
   requireExpectedVersion();
-  const config = readerConfig(command, loadConfig());
+  const config = toReaderConfig(command, loadConfig());
   for (const warning of misspeltVariables(process.env))
     log(withSection(`warning: ${warning}`, seeOperations("Before a start")));
   if (Object.keys(contractSources(config)).length === 0)
@@ -100,9 +100,9 @@ async function main([asked, ...options]: string[]): Promise<number> {
         );
     }
     await requireSound(command, config, { log, wait });
-    const databaseUrl = command === "serve" ? await nearestUrl(config) : config.databaseUrl;
-    const first = command === "start" ? await firstLabelSetVersion(config) : undefined;
-    const startBlocks = command === "start" ? await startBlocksOf(config) : {};
+    const databaseUrl = command === "serve" ? await findNearestUrl(config) : config.databaseUrl;
+    const first = command === "start" ? await readFirstLabelSetVersion(config) : undefined;
+    const startBlocks = command === "start" ? await readKnownBlocks(config) : {};
     if (isStopping) return 0;
     const { code, isDiskFull } = await run(
       command,
@@ -120,7 +120,7 @@ async function main([asked, ...options]: string[]): Promise<number> {
   }
 }
 
-const helpOf = (
+const writeHelp = (
   command: Start,
 ) => `Usage: npm ${command === "start" ? command : `run ${command}`} [-- <options of ponder ${command}>]
 
@@ -135,14 +135,14 @@ const purposes: Record<Start, string> = {
 };
 
 // Readers connect to the servers of DATABASE_READ_URLS alone.
-function readerConfig(command: Start, config: Config): Config {
+function toReaderConfig(command: Start, config: Config): Config {
   const [first] = config.readUrls;
   return command === "serve" && first !== undefined
     ? { ...config, databaseUrl: first, databaseFolder: undefined }
     : config;
 }
 
-const messageOf = ({ message, section = seeOperations("When the start is refused") }: Refusal) =>
+const formatRefusal = ({ message, section = seeOperations("When the start is refused") }: Refusal) =>
   withSection(message, section);
 
 type End = { code: number; isDiskFull: boolean };
@@ -184,10 +184,10 @@ function run(command: Start, config: Config, { options, startBlocks }: Given): P
       NO_COLOR: "1",
     },
   });
-  const secrets = secretsOf(config);
-  const lines = ponder.stdout?.pipe(logLines(secrets, true));
-  (process.stdout.isTTY ? lines?.pipe(progressBar()) : lines)?.pipe(process.stdout);
-  ponder.stderr?.pipe(logLines(secrets, false)).pipe(process.stderr);
+  const secrets = listSecrets(config);
+  const lines = ponder.stdout?.pipe(createLogLines(secrets, true));
+  (process.stdout.isTTY ? lines?.pipe(createProgressBar()) : lines)?.pipe(process.stdout);
+  ponder.stderr?.pipe(createLogLines(secrets, false)).pipe(process.stderr);
   const disk = watchForFullDisk(Date.now);
   ponder.stdout?.on("data", disk.see);
   child = ponder;
@@ -205,7 +205,7 @@ try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   // Errors that operators can correct are one message. Anything else is a bug, shown with its stack.
-  console.error(error instanceof Refusal ? messageOf(error) : error);
+  console.error(error instanceof Refusal ? formatRefusal(error) : error);
   process.exitCode = error instanceof Refusal ? refused : 1;
   await releaseServer();
 }

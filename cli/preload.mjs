@@ -2,7 +2,7 @@
 import "./find-formats-once.mjs";
 import { registerHooks } from "node:module";
 import { format } from "node:util";
-import { textOf } from "./native-modules.mjs";
+import { loadText } from "./native-modules.mjs";
 
 // When the launcher is gone, however it went, the process ends as on Ctrl-C. Without this a killed launcher would leave
 // it behind, holding port and database.
@@ -144,7 +144,7 @@ function markReplaced(what) {
 
 function loadPatched(url, context, next) {
   if (url.startsWith(virtual))
-    return { source: textOf(`ponder:${url.slice(virtual.length)}`), format: "module", shortCircuit: true };
+    return { source: loadText(`ponder:${url.slice(virtual.length)}`), format: "module", shortCircuit: true };
   const loaded = next(url, context);
   const own = patches.filter(({ file }) => file.test(url));
   if (own.length === 0) return loaded;

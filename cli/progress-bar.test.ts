@@ -1,13 +1,13 @@
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { progressBar } from "./progress-bar.ts";
+import { createProgressBar } from "./progress-bar.ts";
 
 const progress = (percent: string, more = "") =>
   `12:00:00.000 INFO  Updated backfill indexing progress progress=${percent}%${more} open=http://localhost:42069/\n`;
 const clear = "\r\u001b[2K";
 
 test("the newest progress is a bar below the last line, until the backfill is complete", async () => {
-  const bar = progressBar();
+  const bar = createProgressBar();
   bar.write("first\n");
   bar.write(progress("25.0", " estimate=1m 02s blocks=50 of 200"));
   bar.write("second\n");

@@ -7,14 +7,14 @@ const width = 24;
 const clearLine = "\r\u001b[2K";
 
 /** Stream of log lines to a terminal, which shows the progress of a backfill as a bar below the last line. */
-export function progressBar(): Transform {
+export function createProgressBar(): Transform {
   let bar = "";
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       let text = bar === "" ? "" : clearLine;
       for (const line of chunk.toString("utf8").split(/(?<=\n)/)) {
         const found = told.exec(line.trimEnd());
-        if (found !== null) bar = barOf(found);
+        if (found !== null) bar = drawBar(found);
         else text += line;
         if (line.includes("Completed backfill indexing")) bar = "";
       }
@@ -23,7 +23,7 @@ export function progressBar(): Transform {
   });
 }
 
-function barOf([, percent = "0", estimate, blocks, url]: RegExpExecArray): string {
+function drawBar([, percent = "0", estimate, blocks, url]: RegExpExecArray): string {
   const filled = Math.round((Number(percent) / 100) * width);
   const facts = [
     `${percent} %`,

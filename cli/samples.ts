@@ -1,5 +1,5 @@
 /** Generator of numbers from 0 to 1 that depend only on the seed ("mulberry32"). */
-export function randomOf(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;
@@ -10,8 +10,8 @@ export function randomOf(seed: number): () => number {
 }
 
 /** A seed for an unseeded run. */
-export const newSeed = () => Date.now() % 1_000_000;
+export const createSeed = () => Date.now() % 1_000_000;
 
 /** Percent of a whole that may be wrong at 95 % confidence if none of `samples` is. Exact for independent samples. */
-export const maxWrongShare = (samples: number) =>
+export const computeMaxWrongShare = (samples: number) =>
   (samples === 0 ? 100 : (1 - 0.05 ** (1 / samples)) * 100).toFixed(2);

@@ -11,7 +11,7 @@ export type Server = Look & { url: string; place: string; run: Statement };
  * Does work on connections to those servers of `urls` that respond; `away` has the places of those that do not, or
  * refuse the connection, with the reason.
  */
-export async function onServers<T>(
+export async function withServers<T>(
   urls: readonly string[],
   work: (servers: readonly Server[], away: readonly string[]) => Promise<T>,
 ): Promise<T> {
@@ -53,12 +53,12 @@ export type Standbys = {
  * Does work on the standbys of the server of `run`, which may be among `urls` itself. Throws a PreflightError if one is
  * of another system.
  */
-export function onStandbys<T>(
+export function withStandbys<T>(
   run: Statement,
   urls: readonly string[],
   work: (standbys: Standbys) => Promise<T>,
 ): Promise<T> {
-  return onServers(urls, async (servers, away) => {
+  return withServers(urls, async (servers, away) => {
     const own = await lookAt(run);
     const foreign = servers.find(({ system }) => system !== own.system);
     if (foreign !== undefined)

@@ -11,7 +11,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseEnvironment } from "../src/config/environment.ts";
 import { createTestDatabase, type TestDatabase } from "../test/support/database.ts";
-import { questionsOf } from "./verify/questions.ts";
+import { readQuestions } from "./verify/questions.ts";
 import { compare, report } from "./verify.ts";
 
 const owner: Hex = `0x${"11".repeat(20)}`;
@@ -67,7 +67,7 @@ const config = () =>
   );
 const wrapped = async (asked: { samples?: number; names?: string[]; seed?: number }) => {
   const run = (text: string, values?: unknown[]) => database.query<Record<string, unknown>>(text, values);
-  const all = await questionsOf(run, config(), { samples: 10, seed: 1, names: [], ...asked });
+  const all = await readQuestions(run, config(), { samples: 10, seed: 1, names: [], ...asked });
   return all.filter(({ field }) => field === "getData");
 };
 const heads = new Map([[15658733, { number: 9, timestamp: now }]]);
@@ -136,7 +136,7 @@ test("with several chains, the registry that named a node last is asked, and non
       [id, node],
     );
   const run = (text: string, values?: unknown[]) => database.query<Record<string, unknown>>(text, values);
-  const questions = await questionsOf(run, config, { samples: 10, seed: 1, names: [] });
+  const questions = await readQuestions(run, config, { samples: 10, seed: 1, names: [] });
   const owners = questions.filter(({ field }) => field === "owner");
   const { ENSv1RegistryOld } = config.datasources["ensroot"]?.contracts ?? {};
   expect(new Map(owners.map(({ args, chainId, to }) => [args[0], `${chainId} ${to}`]))).toEqual(
@@ -152,7 +152,7 @@ test("with several chains, the registry that named a node last is asked, and non
     [late, owner],
   );
   const { rows: names } = await database.query<{ id: Hex }>("SELECT id FROM wrapped_domain");
-  const asked = await questionsOf(run, config, { samples: 10, seed: 1, names: [] });
+  const asked = await readQuestions(run, config, { samples: 10, seed: 1, names: [] });
   const wrappers = asked.filter(({ field }) => field === "getData");
   const root = config.datasources["ensroot"]?.contracts["NameWrapper"]?.address;
   expect(new Map(wrappers.map(({ args, to }) => [args[0], to]))).toEqual(
@@ -176,7 +176,7 @@ test("entries of the root and .eth registries of ENSv2 are compared with proofs 
     );
   const run = (text: string, values?: unknown[]) => database.query<Record<string, unknown>>(text, values);
   const entries = async (asked: { samples?: number; names?: string[]; proofs?: boolean }) => {
-    const all = await questionsOf(run, config, { samples: 10, seed: 1, names: [], ...asked });
+    const all = await readQuestions(run, config, { samples: 10, seed: 1, names: [], ...asked });
     return all.filter(({ row }) => row === "entry one");
   };
   const values = { owner, tokenId, expiry: "9", resolver: zero, subregistry: zero };

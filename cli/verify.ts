@@ -4,23 +4,23 @@ import type { Config } from "../src/config/environment.ts";
 import { countNoun, escapeControls, seeOperations } from "../src/log/json-log.ts";
 import type { BlockRef } from "../src/ponder/checkpoints.ts";
 import { examineUrls } from "./checks/nodes.ts";
-import { loadConfig, print, program, runProgram, tenthsOf, whole } from "./command.ts";
+import { createProgram, createTenthsLog, loadConfig, parseWhole, print, runProgram } from "./command.ts";
 import { beginSnapshot, readHeads, withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
-import { maxWrongShare, newSeed } from "./samples.ts";
-import { missingRows } from "./verify/events.ts";
+import { computeMaxWrongShare, createSeed } from "./samples.ts";
+import { findMissingRows } from "./verify/events.ts";
 import { type Proven, prove } from "./verify/proofs.ts";
-import { type Asked, type Question, questionsOf, reads } from "./verify/questions.ts";
+import { type Asked, type Question, readQuestions, reads } from "./verify/questions.ts";
 
-const verify = program(
+const verify = createProgram(
   "verify",
   `Compares rows of the index with what the contracts return at the last indexed block of each chain: owner, resolver and ttl in the registries, expiry and owner in the registrars, owner, fuses and expiry in the name wrappers, and addr, text and contenthash of the public resolvers; and events of the RPC cache behind random blocks, whose rows must exist. Five requests run at a time. With --proofs the values of contracts whose storage layout is known, and entries of ENSv2, are compared with proofs by the header of that block, so that the nodes need not be trusted. Exit code 1 if a row differs, if no node proves one of them, or if nothing could be compared.`,
 )
-  .option("--samples <n>", "random rows of each kind, and random blocks", whole, 200)
+  .option("--samples <n>", "random rows of each kind, and random blocks", parseWhole, 200)
   .option("--name <name...>", "additional names to compare")
-  .option("--seed <n>", "repeats an earlier sample of rows", whole)
+  .option("--seed <n>", "repeats an earlier sample of rows", parseWhole)
   .option("--proofs", "compare with proofs of the contracts' storage, not with what they return", false)
-  .action(({ samples, seed = newSeed(), name: names = [], proofs }) =>
+  .action(({ samples, seed = createSeed(), name: names = [], proofs }) =>
     print(verifyIndex({ samples, seed, names, proofs })),
   );
 
@@ -33,11 +33,11 @@ async function verifyIndex(asked: Asked): Promise<string> {
   const { heads, questions, events } = await withDatabase(config, async (run) => {
     await beginSnapshot(run, config);
     const heads = await readHeads(run, config);
-    const questions = await questionsOf(run, config, asked);
-    return { heads, questions, events: await missingRows(run, { config, heads, asked }) };
+    const questions = await readQuestions(run, config, asked);
+    return { heads, questions, events: await findMissingRows(run, { config, heads, asked }) };
   });
   console.error(`Comparing ${questions.length} values (seed ${asked.seed}).`);
-  const progress = tenthsOf(questions.length);
+  const progress = createTenthsLog(questions.length);
   const tools = { config, heads, progress };
   const found = await (asked.proofs ? prove(questions, tools) : compare(questions, tools));
   const { text, isSound } = report(questions, { heads, found, events });
@@ -48,26 +48,30 @@ async function verifyIndex(asked: Asked): Promise<string> {
 type Heads = ReadonlyMap<number, BlockRef>;
 
 /** Client of a chain, which goes on to the next URL after three attempts. */
-const clientOf = ({ chains }: Config, chainId: number) => {
+const openClient = ({ chains }: Config, chainId: number) => {
   const urls = chains.find(({ id }) => id === chainId)?.rpc.http ?? [];
   const transports = urls.map((url) => http(url, { retryCount: 2, retryDelay: 500 }));
   return createPublicClient({ transport: fallback(transports, { retryCount: 0 }) });
 };
 
 /** A value as text: addresses and bytes in lower case, lists separated by commas. */
-function shown(value: unknown): string {
-  if (Array.isArray(value)) return value.map(shown).join(", ");
+function formatValue(value: unknown): string {
+  if (Array.isArray(value)) return value.map(formatValue).join(", ");
   return typeof value === "string" && /^0x[0-9a-fA-F]*$/.test(value) ? value.toLowerCase() : String(value);
 }
 
-type Client = ReturnType<typeof clientOf>;
+type Client = ReturnType<typeof openClient>;
 
 /** The chain's value as text; "reverted" if the call reverts or returns no data, undefined if no node answers. */
-function answerOf({ to, field, args }: Question, client: Client, block: number): Promise<string | undefined> {
+function readAnswer(
+  { to, field, args }: Question,
+  client: Client,
+  block: number,
+): Promise<string | undefined> {
   const call = { abi: reads, address: to, functionName: field, args, blockNumber: BigInt(block) };
   return client
     .readContract(call as Parameters<Client["readContract"]>[0])
-    .then(shown, ({ message }: Error) =>
+    .then(formatValue, ({ message }: Error) =>
       /revert|returned no data|invalid opcode/i.test(message) ? "reverted" : undefined,
     );
 }
@@ -80,13 +84,13 @@ export async function compare(
   { config, heads, progress }: { config: Config; heads: Heads; progress: (done: number) => void },
 ) {
   const result = { compared: 0, unanswered: 0, reverted: 0, differences: [] as Proven["differences"] };
-  const clients = new Map(config.chains.map(({ id }) => [id, clientOf(config, id)]));
+  const clients = new Map(config.chains.map(({ id }) => [id, openClient(config, id)]));
   const queue = questions.entries();
   const work = async () => {
     for (const [index, question] of queue) {
       const [head, client] = [heads.get(question.chainId), clients.get(question.chainId)];
       if (head === undefined || client === undefined) continue;
-      const given = await answerOf(question, client, head.number);
+      const given = await readAnswer(question, client, head.number);
       const { asOurs = () => given, ours } = question;
       const theirs = given && asOurs(given, head.timestamp);
       if (given === undefined) result.unanswered += 1;
@@ -103,7 +107,7 @@ export async function compare(
 type Found = {
   heads: Heads;
   found: Awaited<ReturnType<typeof compare>> & Partial<Pick<Proven, "unproven" | "said">>;
-  events: Awaited<ReturnType<typeof missingRows>>;
+  events: Awaited<ReturnType<typeof findMissingRows>>;
 };
 
 /** Report of what was found. It is sound if something was compared, and nothing differs or is missing. */
@@ -135,7 +139,7 @@ export function report(questions: readonly Question[], { heads, found, events: {
     faults.length > 0
       ? [...faults, seeOperations("When the index differs from the chain")].join(" ")
       : compared > 0 &&
-        `0 of ${compared} wrong: at most ${maxWrongShare(compared)} % of them are wrong, at 95 % confidence.`,
+        `0 of ${compared} wrong: at most ${computeMaxWrongShare(compared)} % of them are wrong, at 95 % confidence.`,
   ];
   const text = lines
     .filter((line) => line !== false)

@@ -17,10 +17,10 @@ import {
   changeHook,
   describeHook,
   describeHooks,
-  hookNamed,
+  parsePlace,
   pauseAt,
-  placeInFeed,
   replayFrom,
+  requireHook,
   resume,
   sendTest,
 } from "./webhooks.ts";
@@ -46,8 +46,8 @@ test("hooks are listed, paused, replayed and resumed", async () => {
   const positions = openPositions((text, values) => database.query(text, values), namespace);
   await positions.prepare(webhooks);
   const change = (name: string, to: Parameters<typeof changeHook>[2]) =>
-    changeHook(positions, hookNamed(webhooks, name), to);
-  const replay = (from: string) => change("wallet", replayFrom(placeInFeed(from)));
+    changeHook(positions, requireHook(webhooks, name), to);
+  const replay = (from: string) => change("wallet", replayFrom(parsePlace(from)));
   const now = Date.now();
   expect(await describeHooks(positions, webhooks, now)).toBe("wallet, https://example.org, from latest");
   expect(await change("wallet", pauseAt(now))).toMatch(
@@ -62,8 +62,10 @@ test("hooks are listed, paused, replayed and resumed", async () => {
     "wallet, https://example.org, behind b2Zm\n  reminders up to 2026-11-26T04:40:00.000Z",
   );
   expect(await replay("latest")).toContain("from latest\n  reminders up to");
-  expect(() => placeInFeed("a b")).toThrow("Expected the id of a message, start or latest.");
-  expect(() => hookNamed(webhooks, "walet")).toThrow('WEBHOOKS_FILE has no hook "walet". There are: wallet.');
+  expect(() => parsePlace("a b")).toThrow("Expected the id of a message, start or latest.");
+  expect(() => requireHook(webhooks, "walet")).toThrow(
+    'WEBHOOKS_FILE has no hook "walet". There are: wallet.',
+  );
 });
 
 test("the command changes the hook of the configuration in its database", async () => {
@@ -92,7 +94,7 @@ test("a test message is signed; why it fails is told", async () => {
     bodies.push(new Webhook(secret).verify(await text(request), request.headers as Record<string, string>));
     response.writeHead(status).end();
   });
-  const send = () => sendTest(hookNamed(configOf([walletTo(url)]).webhooks, "wallet"));
+  const send = () => sendTest(requireHook(configOf([walletTo(url)]).webhooks, "wallet"));
   expect(await send()).toMatch(/^wallet received msg_[\w-]+\.$/);
   expect(bodies).toEqual([[{ id: expect.stringMatching(/^msg_/), event: "test", data: {} }]]);
   status = 410;

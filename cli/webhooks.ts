@@ -6,27 +6,27 @@ import { post } from "../src/feed/webhooks/post.ts";
 import { placeOfReminder } from "../src/feed/webhooks/reminders.ts";
 import { derivePublicKey } from "../src/feed/webhooks/signature.ts";
 import { formatSpan } from "../src/log/json-log.ts";
-import { loadConfig, print, program, runProgram } from "./command.ts";
+import { createProgram, loadConfig, print, runProgram } from "./command.ts";
 import { withDatabase } from "./database.ts";
 import { PreflightError } from "./refusal.ts";
 
 /** `npm run webhooks`. */
-const webhooks = program("webhooks", "The hooks of WEBHOOKS_FILE and their positions.");
+const webhooks = createProgram("webhooks", "The hooks of WEBHOOKS_FILE and their positions.");
 
 webhooks
   .command("list")
   .description("Shows each hook: URL, pending messages and the reason, and the public key of its signatures.")
-  .action(() => print(onStates((positions, hooks) => describeHooks(positions, hooks, Date.now()))));
+  .action(() => print(withStates((positions, hooks) => describeHooks(positions, hooks, Date.now()))));
 
 webhooks
   .command("test <hook>")
   .description("Sends one message `test`, signed, to a hook now. Its position stays.")
-  .action((name) => print(sendTest(hookNamed(loadConfig().webhooks, name))));
+  .action((name) => print(sendTest(requireHook(loadConfig().webhooks, name))));
 
 webhooks
   .command("replay <hook>")
   .description("Resumes a hook after a message id that the receiver has.")
-  .requiredOption("--from <id>", "id of a message, or start or latest", placeInFeed)
+  .requiredOption("--from <id>", "id of a message, or start or latest", parsePlace)
   .action((name, { from: place }) => print(change(name, replayFrom(place))));
 
 webhooks
@@ -55,7 +55,7 @@ export const pauseAt =
 export const resume: Change = ({ paused: _, nextAt: __, ...state }) => ({ ...state, failures: 0 });
 
 /** What an argument `--from` says of the place of a hook. Throws an InvalidArgumentError. */
-export function placeInFeed(text: string): Partial<HookState> {
+export function parsePlace(text: string): Partial<HookState> {
   const reminders = placeOfReminder(text);
   if (reminders !== undefined) return { reminders };
   if (text === "start" || text === "latest") return { position: undefined, from: text };
@@ -111,9 +111,11 @@ export async function changeHook(positions: Positions, hook: Hook, to: Change): 
 }
 
 const change = (name: string, to: Change) =>
-  onStates((positions, hooks) => changeHook(positions, hookNamed(hooks, name), to));
+  withStates((positions, hooks) => changeHook(positions, requireHook(hooks, name), to));
 
-function onStates(work: (positions: Positions, hooks: readonly Hook[]) => Promise<string>): Promise<string> {
+function withStates(
+  work: (positions: Positions, hooks: readonly Hook[]) => Promise<string>,
+): Promise<string> {
   const config = loadConfig();
   return withDatabase(config, async (run) => {
     const positions = openPositions(run, config.namespace);
@@ -123,7 +125,7 @@ function onStates(work: (positions: Positions, hooks: readonly Hook[]) => Promis
 }
 
 /** The hook of this name. Throws a PreflightError that lists all names. */
-export function hookNamed(hooks: readonly Hook[], name: string): Hook {
+export function requireHook(hooks: readonly Hook[], name: string): Hook {
   const found = hooks.find((hook) => hook.name === name);
   if (found !== undefined) return found;
   const known = hooks.map((hook) => hook.name).join(", ") || "none";

@@ -56,7 +56,7 @@ const child = spawn(
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 
 // npm cannot pass on that it was killed. Its child, a shell or this process, then gets another parent.
-const parentOf = (pid) => {
+const readParent = (pid) => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")")).split(" ")[2];
@@ -64,7 +64,7 @@ const parentOf = (pid) => {
     return undefined; // Not Linux, or the process is gone.
   }
 };
-const ancestors = () => `${process.ppid} ${parentOf(process.ppid)}`;
+const ancestors = () => `${process.ppid} ${readParent(process.ppid)}`;
 if (isService && process.env.npm_lifecycle_event !== undefined) {
   const before = ancestors();
   setInterval(() => {

@@ -40,10 +40,10 @@ const eventList: readonly AbiEvent[] = [
   ...[...resolverRecordsAbi, ...resolverAbi],
   ...[...reverseRegistrarAbi, ...registryAbi],
 ].filter((item) => item.type === "event");
-const keyOf = (selector: unknown, topics: number) => `${selector} ${topics}`;
+const buildKey = (selector: unknown, topics: number) => `${selector} ${topics}`;
 const events = new Map(
   eventList.map((event) => [
-    keyOf(toEventSelector(event), 1 + event.inputs.filter(({ indexed }) => indexed).length),
+    buildKey(toEventSelector(event), 1 + event.inputs.filter(({ indexed }) => indexed).length),
     event,
   ]),
 );
@@ -94,7 +94,7 @@ function createStorage(chain: Chain, { calls }: Pick<Recording, "calls">): Stora
 
   function readLog(log: BlockLog) {
     const { address, topics, data } = log;
-    const event = events.get(keyOf(topics[0], topics.length));
+    const event = events.get(buildKey(topics[0], topics.length));
     const change = changes[event?.name ?? ""];
     if (event === undefined || change === undefined) return;
     const given = { abi: [event] as Abi, topics: topics as [Hex, ...Hex[]], data, strict: false } as const;
@@ -135,7 +135,7 @@ function contractCall(
 /** A chain's registry; a name that it does not have is read from the `older` one. */
 type Registry = { storage: Storage; address: string; older?: string | undefined };
 
-function resolverOf({ storage, address, older }: Registry, node: Hex): string {
+function findResolver({ storage, address, older }: Registry, node: Hex): string {
   const own = storage(address, node);
   const isOlder = older && node !== zeroHash && (own.get("owner") ?? zeroAddress) === zeroAddress;
   return String((isOlder ? storage(older, node) : own).get("resolver") ?? zeroAddress);
@@ -153,7 +153,7 @@ function resolverCall(storage: Storage, address: string, kind: ResolverKind): Co
     const [node, key] = args as [string, unknown?];
     const own = storage(address, node);
     if (functionName === "addr") {
-      const found = addressOf(own, (key ?? 60n) as bigint, kind.hasDefaultAddress);
+      const found = findAddress(own, (key ?? 60n) as bigint, kind.hasDefaultAddress);
       return key !== undefined || found.length === 42 ? found : zeroAddress;
     }
     const field = key === undefined ? functionName : `${functionName} ${key}`;
@@ -162,17 +162,17 @@ function resolverCall(storage: Storage, address: string, kind: ResolverKind): Co
   return ask;
 }
 
-function addressOf(own: Fields, coinType: bigint, hasDefault = false): Hex {
+function findAddress(own: Fields, coinType: bigint, hasDefault = false): Hex {
   const stored = (own.get(`addr ${coinType}`) ?? "0x") as Hex;
   const isEvm = coinType === 60n || (coinType > defaultCoinType && coinType < 2n * defaultCoinType);
-  return stored === "0x" && isEvm && hasDefault ? addressOf(own, defaultCoinType) : stored;
+  return stored === "0x" && isEvm && hasDefault ? findAddress(own, defaultCoinType) : stored;
 }
 
 /** A resolver that answers for every name below its own (ENSIP-10): `answer` takes the name's labels, and the call. */
 const extendedCall = (answer: (labels: string[], data: Hex) => Hex | undefined): ContractCall =>
   contractCall(resolverReadAbi, (functionName, args) => {
     if (functionName === "supportsInterface") return args[0] === "0x01ffc9a7" || args[0] === extended;
-    return functionName === "resolve" ? answer(labelsOf(args[0] as Hex), args[1] as Hex) : undefined;
+    return functionName === "resolve" ? answer(decodeLabels(args[0] as Hex), args[1] as Hex) : undefined;
   });
 
 /** A resolver of names of accounts: the first name that one of the registrars has for the account (ENSIP-19). */
@@ -185,7 +185,7 @@ const primaryNameCall = (registrars: readonly Registry[]): ContractCall =>
   });
 
 /** The labels of a name in DNS form. */
-function labelsOf(dnsName: Hex): string[] {
+function decodeLabels(dnsName: Hex): string[] {
   const bytes = Buffer.from(dnsName.slice(2), "hex");
   const labels: string[] = [];
   for (let at = 0; bytes[at]; at += 1 + bytes[at]!)
@@ -224,7 +224,7 @@ export function ownCalls(chain: Chain, recording: Recording, addresses: Addresse
   if (address)
     calls.set(
       address,
-      contractCall(registryReadAbi, (_, [node]) => resolverOf({ storage, address, older }, node as Hex)),
+      contractCall(registryReadAbi, (_, [node]) => findResolver({ storage, address, older }, node as Hex)),
     );
   return { storage, addresses, calls };
 }
@@ -244,7 +244,7 @@ export function rootCalls(root: ChainCalls, base: ChainCalls, linea: ChainCalls)
   const bridge = (chain: ChainCalls) =>
     extendedCall((labels, data) => {
       const resolvers = labels.map((_, index) =>
-        resolverOf(at(chain, "Registry"), namehash(labels.slice(index).join("."))),
+        findResolver(at(chain, "Registry"), namehash(labels.slice(index).join("."))),
       );
       return chain.calls.get(resolvers.find((one) => one !== zeroAddress) ?? "")?.(data);
     });

@@ -21,7 +21,7 @@ export type EmittedLog = { address: Hex; topics: Hex[]; data: Hex };
  * Encodes the logs of one event: emitting address first, then the event's arguments in the order of its declaration.
  * The name must stand for one event of the ABI.
  */
-export function logsOf<const Source extends Abi, const Name extends EventName<Source>>(
+export function createLogEncoder<const Source extends Abi, const Name extends EventName<Source>>(
   abi: Source,
   name: Name,
 ): (address: Hex, ...values: Values<Source, Name>) => EmittedLog {
@@ -33,7 +33,7 @@ export function logsOf<const Source extends Abi, const Name extends EventName<So
     const topics = [selector];
     const data: unknown[] = [];
     for (const [index, input] of inputs.entries()) {
-      if (input.indexed) topics.push(topicOf(input, values[index]));
+      if (input.indexed) topics.push(encodeTopic(input, values[index]));
       else data.push(values[index]);
     }
     return { address, topics, data: encodeAbiParameters(inData, data) };
@@ -41,7 +41,7 @@ export function logsOf<const Source extends Abi, const Name extends EventName<So
 }
 
 // Solidity: the topic of an indexed string is its hash.
-function topicOf(input: AbiParameter, value: unknown): Hex {
+function encodeTopic(input: AbiParameter, value: unknown): Hex {
   return input.type === "string"
     ? keccak256(stringToHex(value as string))
     : encodeAbiParameters([input], [value]);
@@ -61,23 +61,23 @@ const textChangedAbi = parseAbi([
 
 /** Logs of the events that every ENS deployment shares, by what they record. */
 export const emits = {
-  newOwner: logsOf(registryAbi, "NewOwner"),
-  newResolver: logsOf(registryAbi, "NewResolver"),
-  registryTransfer: logsOf(registryAbi, "Transfer"),
-  tokenTransfer: logsOf(baseRegistrarAbi, "Transfer"),
-  registered: logsOf(baseRegistrarAbi, "NameRegistered"),
-  renewed: logsOf(baseRegistrarAbi, "NameRenewed"),
-  soldByController: logsOf(unwrappedControllerAbi, "NameRegistered"),
-  renewedByController: logsOf(unwrappedControllerAbi, "NameRenewed"),
-  wrapped: logsOf(nameWrapperAbi, "NameWrapped"),
-  unwrapped: logsOf(nameWrapperAbi, "NameUnwrapped"),
-  fusesSet: logsOf(nameWrapperAbi, "FusesSet"),
-  expiryExtended: logsOf(nameWrapperAbi, "ExpiryExtended"),
-  wrappedTransfer: logsOf(nameWrapperAbi, "TransferSingle"),
-  addrChanged: logsOf(resolverAbi, "AddrChanged"),
-  addressChanged: logsOf(resolverAbi, "AddressChanged"),
-  nameChanged: logsOf(resolverAbi, "NameChanged"),
-  textChanged: logsOf(textChangedAbi, "TextChanged"),
-  contenthashChanged: logsOf(resolverAbi, "ContenthashChanged"),
-  nameForAddr: logsOf(reverseRegistrarAbi, "NameForAddrChanged"),
+  newOwner: createLogEncoder(registryAbi, "NewOwner"),
+  newResolver: createLogEncoder(registryAbi, "NewResolver"),
+  registryTransfer: createLogEncoder(registryAbi, "Transfer"),
+  tokenTransfer: createLogEncoder(baseRegistrarAbi, "Transfer"),
+  registered: createLogEncoder(baseRegistrarAbi, "NameRegistered"),
+  renewed: createLogEncoder(baseRegistrarAbi, "NameRenewed"),
+  soldByController: createLogEncoder(unwrappedControllerAbi, "NameRegistered"),
+  renewedByController: createLogEncoder(unwrappedControllerAbi, "NameRenewed"),
+  wrapped: createLogEncoder(nameWrapperAbi, "NameWrapped"),
+  unwrapped: createLogEncoder(nameWrapperAbi, "NameUnwrapped"),
+  fusesSet: createLogEncoder(nameWrapperAbi, "FusesSet"),
+  expiryExtended: createLogEncoder(nameWrapperAbi, "ExpiryExtended"),
+  wrappedTransfer: createLogEncoder(nameWrapperAbi, "TransferSingle"),
+  addrChanged: createLogEncoder(resolverAbi, "AddrChanged"),
+  addressChanged: createLogEncoder(resolverAbi, "AddressChanged"),
+  nameChanged: createLogEncoder(resolverAbi, "NameChanged"),
+  textChanged: createLogEncoder(textChangedAbi, "TextChanged"),
+  contenthashChanged: createLogEncoder(resolverAbi, "ContenthashChanged"),
+  nameForAddr: createLogEncoder(reverseRegistrarAbi, "NameForAddrChanged"),
 };

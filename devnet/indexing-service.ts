@@ -63,11 +63,11 @@ export const isAnswered = (url: string) => async (): Promise<Look<number>> => {
 
 /** Throws a WaitError with the service's last lines if it has ended. */
 export function requireRunning(service: ServiceProcess): void {
-  if (service.ending() !== undefined) throw new WaitError(endingOf(service));
+  if (service.ending() !== undefined) throw new WaitError(describeEnding(service));
 }
 
 /** How a service ended, and its last lines. */
-export function endingOf(service: ServiceProcess): string {
+export function describeEnding(service: ServiceProcess): string {
   const ending = service.ending();
   const how = ending?.signal ?? `exit code ${ending?.code}`;
   return [`The ${service.name} ended (${how}). Its last lines:`, ...service.lastLines(30)].join("\n");

@@ -2,7 +2,7 @@ import { type Abi, decodeEventLog, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { basenamesControllerAbi, lineaControllerAbi, unwrappedControllerAbi } from "../abis/registrars.ts";
 import type { EmittedLog } from "./events.ts";
-import { deploymentOf, register, renew } from "./life.ts";
+import { readDeployment, register, renew } from "./life.ts";
 import { recordingFolder } from "./recorded-chains.ts";
 import { readRecording } from "./recording.ts";
 
@@ -15,7 +15,7 @@ describe.each([
   ["base", basenamesControllerAbi],
   ["linea", lineaControllerAbi],
 ] as const)("on the chain %s", (chain, abi) => {
-  const deployment = deploymentOf(chain);
+  const deployment = readDeployment(chain);
   const { controller, registrar, registry, resolver } = deployment;
   const receipts = readRecording(recordingFolder(chain)).receipts;
   const recorded = receipts.map(({ logs }) =>

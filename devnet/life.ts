@@ -11,13 +11,13 @@ import {
 } from "viem";
 import { basenamesControllerAbi, baseRegistrarAbi, lineaControllerAbi } from "../abis/registrars.ts";
 import type { PlannedTransaction } from "./chain/block.ts";
-import { type EmittedLog, emits, logsOf } from "./events.ts";
+import { createLogEncoder, type EmittedLog, emits } from "./events.ts";
 import { createRandom } from "./random.ts";
 import { type ChainName, chainIds, recordingFolder } from "./recorded-chains.ts";
 import { readAddresses } from "./recording.ts";
 
 /** The contracts of a recorded chain that sell names below a name. */
-export type Deployment = ReturnType<typeof deploymentOf>;
+export type Deployment = ReturnType<typeof readDeployment>;
 
 const contractNames: Record<ChainName, [parent: string, ...contracts: string[]]> = {
   root: [
@@ -36,7 +36,7 @@ const contractNames: Record<ChainName, [parent: string, ...contracts: string[]]>
 };
 
 /** The newest contracts of a recorded chain. */
-export function deploymentOf(chain: ChainName) {
+export function readDeployment(chain: ChainName) {
   const addresses = readAddresses(recordingFolder(chain));
   const [parent, ...contracts] = contractNames[chain];
   const [registry, registrar, controller, resolver, primaryNames] = contracts.map((name) => addresses[name]!);
@@ -142,15 +142,15 @@ export function setPrimaryName(
   return sent(account, addrReverse ?? primaryNames, logs);
 }
 
-const reverseClaimed = logsOf(
+const reverseClaimed = createLogEncoder(
   parseAbi(["event ReverseClaimed(address indexed addr, bytes32 indexed node)"]),
   "ReverseClaimed",
 );
-const registeredWithRecord = logsOf(baseRegistrarAbi, "NameRegisteredWithRecord");
-const soldOnBase = logsOf(basenamesControllerAbi, "NameRegistered");
-const renewedOnBase = logsOf(basenamesControllerAbi, "NameRenewed");
-const soldOnLinea = logsOf(lineaControllerAbi, "NameRegistered");
-const renewedOnLinea = logsOf(lineaControllerAbi, "NameRenewed");
+const registeredWithRecord = createLogEncoder(baseRegistrarAbi, "NameRegisteredWithRecord");
+const soldOnBase = createLogEncoder(basenamesControllerAbi, "NameRegistered");
+const renewedOnBase = createLogEncoder(basenamesControllerAbi, "NameRenewed");
+const soldOnLinea = createLogEncoder(lineaControllerAbi, "NameRegistered");
+const renewedOnLinea = createLogEncoder(lineaControllerAbi, "NameRenewed");
 const addrReverseNode = namehash("addr.reverse");
 const year = 31_536_000n;
 

@@ -60,7 +60,7 @@ async function rehearse({ folder, recording, node, isKept }: Rehearsal): Promise
   const { chainId } = recording;
   const numbers = recording.blocks.map((block) => Number(block["number"]));
   const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
-  const namespace = namespaceOf(chainId);
+  const namespace = findNamespace(chainId);
   const temporary = mkdtempSync(join(tmpdir(), "rehearsal-"));
   // The private Postgres server of a rehearsal by root is another user's.
   chmodSync(temporary, 0o711);
@@ -139,7 +139,7 @@ const shownDifferences = 40;
 // A day: long recordings take their time.
 const longestRunMs = 86_400_000;
 
-function namespaceOf(chainId: number) {
+function findNamespace(chainId: number) {
   const found = namespaceIds.find((id) =>
     Object.values(namespaces[id]).some((datasource) => datasource.chainId === chainId),
   );

@@ -14,7 +14,7 @@ export async function waitFor<Result>(
   for (;;) {
     const seen = await look().catch((error: unknown) => {
       if (error instanceof WaitError) throw error;
-      return { state: error instanceof Error ? causeOf(error) : String(error) };
+      return { state: error instanceof Error ? describeCause(error) : String(error) };
     });
     if ("done" in seen) return seen.done;
     if (performance.now() > deadline) {
@@ -24,7 +24,7 @@ export async function waitFor<Result>(
   }
 }
 
-function causeOf({ message, cause }: Error): string {
+function describeCause({ message, cause }: Error): string {
   return cause instanceof Error ? `${message} (${cause.message})` : message;
 }
 

@@ -59,18 +59,18 @@ function formatHelp(): string {
   return `\nFormats, gzipped or not, and how they are recognised without --format:\n${lines.join("\n")}`;
 }
 
-const databaseCommand = (program: Command, name: string, { database }: CommandContext) =>
-  program.command(name).option("--database <path>", "LABELS_DATABASE by default", path, database);
+const createDatabaseCommand = (program: Command, name: string, { database }: CommandContext) =>
+  program.command(name).option("--database <path>", "LABELS_DATABASE by default", parsePath, database);
 
 // SQLite opens a temporary database for an empty path.
-function path(text: string): string {
+function parsePath(text: string): string {
   if (text !== "") return text;
   throw new InvalidArgumentError("It is empty.");
 }
 
 const formatOption = () => new Option("--format <format>", "of the file").choices(formatNames);
 
-const wholeNumber =
+const createNumberParser =
   ({ min, max }: { min: number; max: number }) =>
   (text: string): number => {
     const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
@@ -78,17 +78,22 @@ const wholeNumber =
     throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
   };
 
-const number = (value: number) => value.toLocaleString("en-US");
+const formatNumber = (value: number) => value.toLocaleString("en-US");
 
 const addIngest = (program: Command, context: CommandContext) =>
-  databaseCommand(program, "ingest", context)
+  createDatabaseCommand(program, "ingest", context)
     .argument("<file|->", "the file, or standard input")
     .description("add a label set version to the database")
     .option("--label-set-id <id>", "the label set; .ensrainbow files name it")
-    .option("--label-set-version <n>", "its version, likewise", wholeNumber(labelSetVersions))
+    .option("--label-set-version <n>", "its version, likewise", createNumberParser(labelSetVersions))
     .addOption(formatOption())
     .option("--skip-invalid", "leaves invalid rows out, and lists them", false)
-    .option("--checkpoint-mb <n>", "how often it can resume", wholeNumber({ min: 1, max: 1_000_000 }), 256)
+    .option(
+      "--checkpoint-mb <n>",
+      "how often it can resume",
+      createNumberParser({ min: 1, max: 1_000_000 }),
+      256,
+    )
     .action(async (file, { database: databasePath, checkpointMb, ...asked }) => {
       const started = performance.now();
       const report = await ingest({
@@ -108,8 +113,8 @@ function ingestSummary(
   const rows = counts.accepted + counts.invalid + counts.ignored;
   const lines = [
     `Ingested version ${facts.highestLabelSetVersion} of "${facts.labelSetId}" from ${format}: ` +
-      `${countNoun(rows, "row")} in ${formatSpan(seconds)} (${number(Math.round(rows / seconds))} rows/s).`,
-    `${countNoun(added, "new label")}, ${number(counts.accepted - added)} known before` +
+      `${countNoun(rows, "row")} in ${formatSpan(seconds)} (${formatNumber(Math.round(rows / seconds))} rows/s).`,
+    `${countNoun(added, "new label")}, ${formatNumber(counts.accepted - added)} known before` +
       `${counts.invalid > 0 ? `, ${countNoun(counts.invalid, "invalid row")}` : ""}` +
       `${counts.ignored > 0 ? `, ${countNoun(counts.ignored, "ignored row")}` : ""}.`,
     `${escapeControls(path)} holds ${countNoun(facts.recordsCount, "label")}.`,
@@ -117,21 +122,21 @@ function ingestSummary(
   if (rejectsPath !== undefined) lines.push(`The invalid rows are listed in ${escapeControls(rejectsPath)}.`);
   if (formats[format].keepsCarriageReturns && counts.endingInCarriageReturn > 0)
     lines.push(
-      `${number(counts.endingInCarriageReturn)} labels end in a carriage return: was this a Windows text file?`,
+      `${formatNumber(counts.endingInCarriageReturn)} labels end in a carriage return: was this a Windows text file?`,
     );
   return `${lines.join("\n")}\n`;
 }
 
 const addServe = (program: Command, context: CommandContext) =>
-  databaseCommand(program, "serve", context)
+  createDatabaseCommand(program, "serve", context)
     .description("serve labels over HTTP; picks up a new database when the file is replaced")
-    .option("--port <n>", "LABELS_PORT by default", wholeNumber({ min: 1, max: 65_535 }))
+    .option("--port <n>", "LABELS_PORT by default", createNumberParser({ min: 1, max: 65_535 }))
     .option("--host <address>", "such as 127.0.0.1; all interfaces by default")
     .option("--log-requests", "a line of log for each request", false)
     .action(({ port = Number(context.port), ...asked }) => serve({ port, ...asked }, context));
 
 const addStats = (program: Command, context: CommandContext) =>
-  databaseCommand(program, "stats", context)
+  createDatabaseCommand(program, "stats", context)
     .description("show what the database holds")
     .action(({ database }) => {
       const lines = readDatabase(database, ({ facts, versions, collisions }) => {
@@ -141,9 +146,9 @@ const addStats = (program: Command, context: CommandContext) =>
           ["schema version", String(labelDatabaseSchemaVersion)],
           ["label set", facts.labelSetId],
           ["highest version", String(facts.highestLabelSetVersion)],
-          ["labels", number(facts.recordsCount)],
-          ["colliding keys", number(collisions().length)],
-          ["size", `${number(size)} bytes`],
+          ["labels", formatNumber(facts.recordsCount)],
+          ["colliding keys", formatNumber(collisions().length)],
+          ["size", `${formatNumber(size)} bytes`],
           ["bytes a label", facts.recordsCount === 0 ? "-" : (size / facts.recordsCount).toFixed(1)],
           ...versions.map(({ version, recordsCount, ingestedAt }) => [
             `version ${version}`,
@@ -155,7 +160,7 @@ const addStats = (program: Command, context: CommandContext) =>
     });
 
 const addValidate = (program: Command, context: CommandContext) =>
-  databaseCommand(program, "validate", context)
+  createDatabaseCommand(program, "validate", context)
     .description("check every label and every count of the database")
     .action(({ database }) =>
       readDatabase(database, (reader) => {
@@ -169,10 +174,10 @@ const addValidate = (program: Command, context: CommandContext) =>
     );
 
 const addExport = (program: Command, context: CommandContext) =>
-  databaseCommand(program, "export", context)
+  createDatabaseCommand(program, "export", context)
     .description("write one version (by default the highest) to an .ensrainbow file")
-    .option("--label-set-version <n>", "the version", wholeNumber(labelSetVersions))
-    .option("--output <file>", "<label set id>_<version>.ensrainbow by default", path)
+    .option("--label-set-version <n>", "the version", createNumberParser(labelSetVersions))
+    .option("--output <file>", "<label set id>_<version>.ensrainbow by default", parsePath)
     .action(({ database, labelSetVersion, output }) =>
       readDatabase(database, (reader) => {
         const { labelSetId, highestLabelSetVersion: highest } = reader.facts;
@@ -192,19 +197,19 @@ const addConvert = (program: Command, { stdin, stdout, stderr }: CommandContext)
     .command("convert <file|->")
     .description("turn a CSV file into an .ensrainbow file: version 0, or the next version of a database")
     .requiredOption("--label-set-id <id>", "the label set")
-    .option("--onto <database>", "the database that has the versions before", path)
-    .option("--output <file>", "<label set id>_<version>.ensrainbow by default", path)
+    .option("--onto <database>", "the database that has the versions before", parsePath)
+    .option("--output <file>", "<label set id>_<version>.ensrainbow by default", parsePath)
     .addOption(formatOption().default("csv" as const))
     .action(async (file, asked) => {
       const { added, repeated, version, target } = await convert(openInput(file, stdin), asked, stderr);
       stdout.write(
         `Wrote ${countNoun(added, "label")} of version ${version} of "${asked.labelSetId}" to ${escapeControls(target)}; ` +
-          `repeated or known before: ${number(repeated)}.\n`,
+          `repeated or known before: ${formatNumber(repeated)}.\n`,
       );
     });
 
 const addPurge = (program: Command, context: CommandContext) =>
-  databaseCommand(program, "purge", context)
+  createDatabaseCommand(program, "purge", context)
     .description("delete the database and the remains of unfinished ingests")
     .option("--yes", "without asking")
     .action(async ({ yes, database }) => {

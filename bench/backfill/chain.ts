@@ -40,7 +40,7 @@ export function generateBlocks(transactions: Iterable<Transaction>, options: Blo
       buildBlock({
         ...{ chainId, timestamp: timestampOf(height), entropy: "", bloom: saturatedBloom },
         parent: { number: height - 1, hash: blocks.at(-1)?.hash ?? firstParent },
-        transactions: [...planned, ...Array.from({ length: others }, (_, at) => tradeOf(height, at))],
+        transactions: [...planned, ...Array.from({ length: others }, (_, at) => planTrade(height, at))],
       }),
     );
   }
@@ -55,7 +55,7 @@ const transferTopics: [Hex, Hex, Hex] = [
 const token: Hex = `0x${"70".repeat(20)}`;
 
 // A token for a token: two transfers.
-function tradeOf(height: number, at: number): PlannedTransaction {
+function planTrade(height: number, at: number): PlannedTransaction {
   const transfer = { address: token, topics: transferTopics, data: toHex(height * 1_000 + at, { size: 32 }) };
   const hash: Hex = `0xc1${toHex(height * 4_096 + at, { size: 31 }).slice(2)}`;
   return {

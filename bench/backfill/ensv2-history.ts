@@ -1,12 +1,12 @@
 import { type Hex, namehash, stringToHex, zeroAddress as zero } from "viem";
 import { labelStoreAbi, leaseAbi, proxyFactoryAbi, registryV2Abi, resolverV2Abi } from "../../abis/ensv2.ts";
 import { erc1155TransferAbi } from "../../abis/names.ts";
-import { type EmittedLog, logsOf } from "../../devnet/events.ts";
+import { createLogEncoder, type EmittedLog } from "../../devnet/events.ts";
 import { createRandom, type Random } from "../../devnet/random.ts";
 import { contractsOfV2 } from "../../devnet/recorded-chains.ts";
 import { subnode } from "../../src/ens/ids.ts";
 import { labelhash } from "../../src/ens/labels.ts";
-import { accountOf, type Transaction } from "./history.ts";
+import { generateAccount, type Transaction } from "./history.ts";
 
 // Contracts of a set of ENSv2 on the chain of the generated history.
 const contract = (index: number): Hex => `0x${"e2".repeat(18)}${String(index).padStart(4, "0")}`;
@@ -22,23 +22,23 @@ export function ensv2Datasources(startBlock: number): string {
 }
 
 const emits = {
-  label: logsOf(labelStoreAbi, "Label"),
-  registered: logsOf(registryV2Abi, "LabelRegistered"),
-  resource: logsOf(registryV2Abi, "TokenResource"),
-  roles: logsOf(registryV2Abi, "EACRolesChanged"),
-  subregistry: logsOf(registryV2Abi, "SubregistryUpdated"),
-  resolver: logsOf(registryV2Abi, "ResolverUpdated"),
-  expiry: logsOf(registryV2Abi, "ExpiryUpdated"),
-  parent: logsOf(registryV2Abi, "ParentUpdated"),
-  transfer: logsOf(erc1155TransferAbi, "TransferSingle"),
-  deployed: logsOf(proxyFactoryAbi, "ProxyDeployed"),
-  lease: logsOf(leaseAbi, "NameRegistered"),
-  renewal: logsOf(leaseAbi, "NameRenewed"),
-  upgraded: logsOf(resolverV2Abi, "Upgraded"),
-  created: logsOf(resolverV2Abi, "ResolverCreated"),
-  linked: logsOf(resolverV2Abi, "Linked"),
-  address: logsOf(resolverV2Abi, "AddressUpdated"),
-  text: logsOf(resolverV2Abi, "TextUpdated"),
+  label: createLogEncoder(labelStoreAbi, "Label"),
+  registered: createLogEncoder(registryV2Abi, "LabelRegistered"),
+  resource: createLogEncoder(registryV2Abi, "TokenResource"),
+  roles: createLogEncoder(registryV2Abi, "EACRolesChanged"),
+  subregistry: createLogEncoder(registryV2Abi, "SubregistryUpdated"),
+  resolver: createLogEncoder(registryV2Abi, "ResolverUpdated"),
+  expiry: createLogEncoder(registryV2Abi, "ExpiryUpdated"),
+  parent: createLogEncoder(registryV2Abi, "ParentUpdated"),
+  transfer: createLogEncoder(erc1155TransferAbi, "TransferSingle"),
+  deployed: createLogEncoder(proxyFactoryAbi, "ProxyDeployed"),
+  lease: createLogEncoder(leaseAbi, "NameRegistered"),
+  renewal: createLogEncoder(leaseAbi, "NameRenewed"),
+  upgraded: createLogEncoder(resolverV2Abi, "Upgraded"),
+  created: createLogEncoder(resolverV2Abi, "ResolverCreated"),
+  linked: createLogEncoder(resolverV2Abi, "Linked"),
+  address: createLogEncoder(resolverV2Abi, "AddressUpdated"),
+  text: createLogEncoder(resolverV2Abi, "TextUpdated"),
 };
 
 const expires = 1_900_000_000n;
@@ -79,7 +79,7 @@ function* steps(count: number): Generator<Transaction> {
     const last = names.at(-1);
     const inTree = () => registries.length > 0 && random.below(10) < 4;
     const transactions = [
-      ...(names.length % 20 === 0 ? [deployResolver(state, accountOf(names.length))] : []),
+      ...(names.length % 20 === 0 ? [deployResolver(state, generateAccount(names.length))] : []),
       ...(last && names.length % 50 === 0 ? attachRegistry(state, last) : []),
       register(state, inTree() ? random.pick(registries) : eth),
       change(state, random.pick(names)),
@@ -89,7 +89,7 @@ function* steps(count: number): Generator<Transaction> {
   }
 }
 
-const someAccount = ({ random, names }: State) => accountOf(random.below(names.length + 50) >> 2);
+const someAccount = ({ random, names }: State) => generateAccount(random.below(names.length + 50) >> 2);
 
 /** What a proxy of an owner emits when it is deployed; `own` are the logs of its code. */
 const deployed = (address: Hex, owner: Hex, code: Hex, own: EmittedLog[] = []): Transaction => ({
@@ -101,16 +101,16 @@ const deployed = (address: Hex, owner: Hex, code: Hex, own: EmittedLog[] = []): 
     emits.deployed(contracts.VerifiableFactory, owner, address, 1n, code),
   ],
 });
-const proxyOf = (what: string): Hex => `0x${labelhash(what).slice(26)}`;
+const deriveProxy = (what: string): Hex => `0x${labelhash(what).slice(26)}`;
 
 function deployResolver({ resolvers }: State, owner: Hex): Transaction {
-  const address = proxyOf(`resolver ${resolvers.length}`);
+  const address = deriveProxy(`resolver ${resolvers.length}`);
   resolvers.push(address);
   return deployed(address, owner, contracts.PermissionedResolverImpl, [emits.created(address)]);
 }
 
 function attachRegistry({ registries }: State, { registry, tokenId, label, owner, node }: Name) {
-  const address = proxyOf(`registry ${registries.length}`);
+  const address = deriveProxy(`registry ${registries.length}`);
   registries.push({ registry: address, node });
   const logs = [
     emits.subregistry(registry, tokenId, address, owner),
@@ -165,7 +165,7 @@ function change(state: State, name: Name): Transaction {
         emits.roles(registry, tokenId, name.owner, 0n, owned),
       );
   } else if (kind < 9) logs.push(emits.resolver(registry, tokenId, random.pick(resolvers), owner));
-  else logs.push(emits.roles(registry, tokenId, accountOf(random.below(1000)), 0n, 1n << 24n));
+  else logs.push(emits.roles(registry, tokenId, generateAccount(random.below(1000)), 0n, 1n << 24n));
   return { from: owner, logs };
 }
 

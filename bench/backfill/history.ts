@@ -1,7 +1,7 @@
 import { type Hex, namehash, stringToHex, toHex, zeroAddress as zero } from "viem";
 import { packetToBytes } from "viem/ens";
 import { legacyControllerAbi, unwrappedControllerAbi, wrappedControllerAbi } from "../../abis/registrars.ts";
-import { type EmittedLog, emits, logsOf } from "../../devnet/events.ts";
+import { createLogEncoder, type EmittedLog, emits } from "../../devnet/events.ts";
 import { createRandom, type Random } from "../../devnet/random.ts";
 import { namespaces } from "../../src/deployments/namespaces.ts";
 import { addrReverseNode, rootNode, subnode } from "../../src/ens/ids.ts";
@@ -11,7 +11,7 @@ import { labelhash } from "../../src/ens/labels.ts";
 export type Transaction = { from: Hex; logs: EmittedLog[] };
 
 /** A generated account. */
-export function accountOf(id: number): Hex {
+export function generateAccount(id: number): Hex {
   const account = accounts.get(id) ?? (`0x${labelhash(`account ${id}`).slice(26)}` as const);
   accounts.set(id, account);
   return account;
@@ -24,7 +24,7 @@ const grace = 7_776_000n;
 // PARENT_CANNOT_CONTROL
 const fuses = 0x1_0000;
 const [cost, premium] = [3n * 10n ** 15n, 10n ** 14n];
-const referrer: Hex = `0x${"0".repeat(24)}${accountOf(7).slice(2)}`;
+const referrer: Hex = `0x${"0".repeat(24)}${generateAccount(7).slice(2)}`;
 const resolver: Hex = "0x231b0ee14048e9dccd1d247744d114a4eb5e8e63";
 const textKeys = ["avatar", "url", "com.twitter", "description"];
 
@@ -46,12 +46,12 @@ export type Special = {
 
 type State = Special & {
   random: Random;
-  contracts: ReturnType<typeof contractsOf>;
+  contracts: ReturnType<typeof findContracts>;
   names: Name[];
   labels: string[];
 };
 
-function contractsOf(namespace: "mainnet" | "holesky") {
+function findContracts(namespace: "mainnet" | "holesky") {
   const contracts = namespaces[namespace]["ensroot"]?.contracts ?? {};
   const at = (name: string): Hex => {
     const address = contracts[name]?.address;
@@ -76,7 +76,7 @@ export function namesHistory(namespace: "mainnet" | "holesky", count: number, sp
   const state: State = {
     ...special,
     random: createRandom(1),
-    contracts: contractsOf(namespace),
+    contracts: findContracts(namespace),
     names: [],
     labels,
   };
@@ -90,7 +90,7 @@ function* steps(state: State, count: number): Generator<Transaction> {
     emits.newOwner(registry, rootNode, labelhash("reverse"), zero),
     emits.newOwner(registry, reverseNode, labelhash("addr"), zero),
   ];
-  yield { from: accountOf(0), logs: first };
+  yield { from: generateAccount(0), logs: first };
   for (let logs = first.length; logs < count; ) {
     const transaction = step(state, Math.min(2, Math.floor((logs / count) * 3)));
     yield transaction;
@@ -117,7 +117,7 @@ function step(state: State, era: number): Transaction {
 }
 
 // The number of accounts grows with the number of names.
-const someAccount = ({ random, names }: State) => accountOf(random.below(names.length + 50) >> 2);
+const someAccount = ({ random, names }: State) => generateAccount(random.below(names.length + 50) >> 2);
 
 function newName(state: State, era: number): Name {
   const { random, names, labels } = state;
@@ -163,14 +163,14 @@ function registration({ random, contracts }: State, name: Name): EmittedLog[] {
 }
 
 const registeredBy = [
-  logsOf(legacyControllerAbi, "NameRegistered"),
-  logsOf(wrappedControllerAbi, "NameRegistered"),
-  logsOf(unwrappedControllerAbi, "NameRegistered"),
+  createLogEncoder(legacyControllerAbi, "NameRegistered"),
+  createLogEncoder(wrappedControllerAbi, "NameRegistered"),
+  createLogEncoder(unwrappedControllerAbi, "NameRegistered"),
 ] as const;
 const renewedBy = [
-  logsOf(legacyControllerAbi, "NameRenewed"),
-  logsOf(wrappedControllerAbi, "NameRenewed"),
-  logsOf(unwrappedControllerAbi, "NameRenewed"),
+  createLogEncoder(legacyControllerAbi, "NameRenewed"),
+  createLogEncoder(wrappedControllerAbi, "NameRenewed"),
+  createLogEncoder(unwrappedControllerAbi, "NameRenewed"),
 ] as const;
 
 // Only the third controller records a referrer.

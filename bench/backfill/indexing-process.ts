@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { startServiceProcess } from "../../devnet/service-process.ts";
-import { processorSecondsOf, residentMegabytes } from "../measure.ts";
+import { readProcessorSeconds, residentMegabytes } from "../measure.ts";
 
 /** The folder of this checkout. */
 export const realRoot = fileURLToPath(new URL("../..", import.meta.url));
@@ -48,13 +48,13 @@ export async function indexOnce(job: Job): Promise<Indexed> {
   const service = startService(job, (entry) => {
     const { msg, level, duration = 0, error } = entry;
     if (level >= 50) completed.reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
-    if (msg === "Indexed block range") atFirstBatch ??= processorSecondsOf(service.pid);
+    if (msg === "Indexed block range") atFirstBatch ??= readProcessorSeconds(service.pid);
     seeEntry?.(entry, usage);
     if (msg === "Completed backfill indexing across all chains") completed.resolve(duration);
   });
   const usage = (): Usage => ({
     megabytes: residentMegabytes(service.pid),
-    processorSeconds: processorSecondsOf(service.pid),
+    processorSeconds: readProcessorSeconds(service.pid),
   });
   void service.ended.then(() =>
     completed.reject(new Error(`${name}: the indexing service ended before its backfill was complete`)),

@@ -80,7 +80,7 @@ export async function runCase(one: Case, seed: number, { expected, ...place }: S
     return lying === "wrong chain" ? setTimeout(hush, 5_000) : undefined;
   };
   const outcome = (block: number, rows: Rows) =>
-    outcomeOf(subject, { block, expected: rows, honest: node.url, hush, isRepaired: seed === 1 });
+    checkOutcome(subject, { block, expected: rows, honest: node.url, hush, isRepaired: seed === 1 });
   try {
     if (typeof lying !== "string") tell();
     subject.start(urls);
@@ -126,7 +126,7 @@ type Wanted = { block: number; expected: Rows; honest: string; hush: () => void;
  * Whether the index is right; else what it says, and if it is to be repaired whether it is right after the command it
  * names.
  */
-async function outcomeOf(subject: Subject, wanted: Wanted): Promise<Result> {
+async function checkOutcome(subject: Subject, wanted: Wanted): Promise<Result> {
   const { block, expected, hush, isRepaired } = wanted;
   const repaired = async (what: string, text: string) => {
     if (!isRepaired) return { text: what, isRight: true };
@@ -143,7 +143,7 @@ async function outcomeOf(subject: Subject, wanted: Wanted): Promise<Result> {
     const fault = await subject.fault();
     if (fault === undefined && wrong.length === 0) return { text: "equal", isRight: true };
     if (fault === undefined)
-      return { text: `SILENT, ${wrong.length} wrong (${tablesOf(wrong)})`, isRight: false };
+      return { text: `SILENT, ${wrong.length} wrong (${listTables(wrong)})`, isRight: false };
     return repaired(`unverified (${wrong.length})`, fault);
   }
   const lines = subject.lines().join("\n");
@@ -153,7 +153,7 @@ async function outcomeOf(subject: Subject, wanted: Wanted): Promise<Result> {
   return repaired(`${how}: ${why.slice(0, 90)}`, lines);
 }
 
-const tablesOf = (rows: readonly string[]) =>
+const listTables = (rows: readonly string[]) =>
   [...new Set(rows.map((row) => row.split(" ")[0]))].slice(0, 3).join();
 
 /** Does what the messages ask for: purges what they name, and starts with an honest URL. */

@@ -7,9 +7,9 @@ import { createPool, query } from "../../test/support/postgres.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { serveHistory } from "../backfill/chain.ts";
 import { indexOnce, realRoot } from "../backfill/indexing-process.ts";
-import { processorSecondsOf, residentMegabytes, secondsSince, untilReady, whole } from "../measure.ts";
+import { readProcessorSeconds, residentMegabytes, secondsSince, untilReady, whole } from "../measure.ts";
 import type { World } from "../world.ts";
-import { type FeedWorld, labelOf, ownerOf, printRow, spread, startClients } from "./world.ts";
+import { type FeedWorld, generateLabel, generateOwner, printRow, spread, startClients } from "./world.ts";
 
 const registrations = 17;
 const streams = 1_000;
@@ -40,7 +40,7 @@ export async function measureLive(world: FeedWorld, blocks: number): Promise<voi
       ...{ clients, blocks, health: Number(new URL(url).port) },
       others: Array.from(
         { length: streams },
-        (_, at) => `${url}/v1/events/stream?${filterOf(at, world.node.chain.head())}`,
+        (_, at) => `${url}/v1/events/stream?${buildFilter(at, world.node.chain.head())}`,
       ),
     });
     await clients.ask("close");
@@ -49,14 +49,14 @@ export async function measureLive(world: FeedWorld, blocks: number): Promise<voi
 }
 
 // Streams of names, addresses, types and kinds; those of names get what is registered in the next blocks.
-function filterOf(at: number, head: number): string {
+function buildFilter(at: number, head: number): string {
   const number = Math.floor(at / 4);
   const kinds = ["NewOwner", "NewResolver", "NameRegistered", "NameTransferred"];
   return [
-    `name=${labelOf(head + 1 + (number % 20), number % registrations)}.eth`,
-    `address=${ownerOf(number % registrations)}&exclude_type=record`,
-    `type=${["authority", "resolver", "registration", "transfer"][number % 4]}&name=${labelOf(head + 1, number)}.eth`,
-    `kind=${kinds[number % 4]}&address=${ownerOf(number)}`,
+    `name=${generateLabel(head + 1 + (number % 20), number % registrations)}.eth`,
+    `address=${generateOwner(number % registrations)}&exclude_type=record`,
+    `type=${["authority", "resolver", "registration", "transfer"][number % 4]}&name=${generateLabel(head + 1, number)}.eth`,
+    `kind=${kinds[number % 4]}&address=${generateOwner(number)}`,
   ][at % 4] as string;
 }
 
@@ -88,12 +88,12 @@ export async function measureIdle({ reader, databaseUrl }: FeedWorld): Promise<v
   const [pid] = await childrenOf(reader.pid);
   const look = async () => {
     await sleep(2_000);
-    const begun = [await transactions(databaseUrl), processorSecondsOf(pid), performance.now()] as const;
+    const begun = [await transactions(databaseUrl), readProcessorSeconds(pid), performance.now()] as const;
     await sleep(10_000);
     const seconds = secondsSince(begun[2]);
     const [statements, processor] = [
       (await transactions(databaseUrl)) - begun[0],
-      processorSecondsOf(pid) - begun[1],
+      readProcessorSeconds(pid) - begun[1],
     ];
     return {
       megabytes: residentMegabytes(pid),

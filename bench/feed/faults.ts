@@ -77,7 +77,7 @@ const startProxy = (target: string, bytes: number) =>
   });
 
 /** Faults by name, done while blocks come. */
-function faultsOf({
+function listFaults({
   port,
   pid,
   postgres,
@@ -174,7 +174,7 @@ export async function measureFaults(folder: string): Promise<number> {
   const columns = ["the process that indexes", "a reader", "through a proxy that buffers 32 kB", "a hook"];
   printRow("fault; four of five hooks are broken", ...columns, "/health, p50 / p95 / p99 ms", "most MB");
   printRow(...Array.from({ length: 7 }, () => "---"));
-  for (const [name, fault] of Object.entries(faultsOf({ port: indexer.port, pid, postgres }))) {
+  for (const [name, fault] of Object.entries(listFaults({ port: indexer.port, pid, postgres }))) {
     const readers = urls.map((own, at) =>
       openReader(() => own, "from=start", { random: randomOf(at), max: 3_000 }),
     );

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { deploymentOf, register } from "../../devnet/life.ts";
+import { readDeployment, register } from "../../devnet/life.ts";
 import { startNode } from "../../devnet/node.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { waitFor } from "../../devnet/wait.ts";
@@ -56,11 +56,11 @@ export async function startFeedWorld(
       const number = node.chain.head() + 1;
       arrived.set(node.chain.head(), arrived.get(node.chain.head()) ?? 0);
       const sales = Array.from({ length: registrations }, (_, at) => ({
-        label: labelOf(number, at),
-        owner: ownerOf(at),
+        label: generateLabel(number, at),
+        owner: generateOwner(at),
         expires: 2_000_000_000n,
       }));
-      node.mineBlock({ transactions: sales.map((sale) => register(deploymentOf("root"), sale)) });
+      node.mineBlock({ transactions: sales.map((sale) => register(readDeployment("root"), sale)) });
       return number;
     },
     indexed: () => Promise.all([isThere(indexer.url), isThere(reader.url)]),
@@ -76,8 +76,8 @@ export async function startFeedWorld(
 const now = () => performance.timeOrigin + performance.now();
 
 /** Label of a registration in a block, and its owner. */
-export const labelOf = (block: number, at: number) => `bench${block}x${at}`;
-export const ownerOf = (at: number) => `0x${(4_096 + at).toString(16).padStart(40, "0")}` as const;
+export const generateLabel = (block: number, at: number) => `bench${block}x${at}`;
+export const generateOwner = (at: number) => `0x${(4_096 + at).toString(16).padStart(40, "0")}` as const;
 
 /** Clients in a process of their own. */
 export function startClients() {

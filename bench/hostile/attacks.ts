@@ -102,13 +102,13 @@ function open({ port, from }: Target, head: string): Promise<Socket> {
   });
 }
 
-const headOf = (path: string, length: number) =>
+const formatHead = (path: string, length: number) =>
   `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
 
 /** 400 bodies of 1,000,000 bytes at once, whose last 1,000 never arrive; each connection ends after 15 s. */
 const unfinishedBodies = (target: Target, path: string) =>
   atOnce(400, async () => {
-    const socket = await open(target, headOf(path, 1_000_000) + megabyte.slice(1_000));
+    const socket = await open(target, formatHead(path, 1_000_000) + megabyte.slice(1_000));
     await pause(target, 15_000);
     socket.destroy();
   });
@@ -139,7 +139,7 @@ const pipelinedHealth = (target: Target) =>
 
 /** Bodies that arrive a byte a second, beside sockets that send nothing. */
 async function slowBodies(target: Target): Promise<void> {
-  const slow = await atOnce(500, () => open(target, headOf("/subgraph", 100_000)));
+  const slow = await atOnce(500, () => open(target, formatHead("/subgraph", 100_000)));
   const idle = await atOnce(2_000, () => open(target, ""));
   const dripping = setInterval(() => {
     for (const socket of slow) if (socket.writable) socket.write(" ");
@@ -208,7 +208,7 @@ const ofIndex: Row[] = [
     "pipelined-queries",
     60,
     (target) => {
-      const bytes = headOf("/subgraph", smallQuery.length) + smallQuery;
+      const bytes = formatHead("/subgraph", smallQuery.length) + smallQuery;
       return atOnce(10, () => pipeline(target, bytes, 2_000));
     },
   ],
@@ -253,9 +253,12 @@ const ofLabels: Row[] = [
   ["label-unfinished-bodies", 30, (target) => unfinishedBodies(target, "/v1/heal")],
 ];
 
-const attackOf =
+const createAttack =
   (service: Attack["service"]) =>
   ([name, seconds, run]: Row): Attack => ({ name, seconds, service, run });
 
 /** All attacks. */
-export const attacks: Attack[] = [...ofIndex.map(attackOf("index")), ...ofLabels.map(attackOf("labels"))];
+export const attacks: Attack[] = [
+  ...ofIndex.map(createAttack("index")),
+  ...ofLabels.map(createAttack("labels")),
+];

@@ -133,11 +133,11 @@ export function tableRow(name: string, { seen, rss, postgres, lag }: Period): st
     (sum, [watched, one]) => sum + (watched.startsWith("client") ? one.perSecond : 0),
     0,
   );
-  const cells = watchedNames.map((watched) => cellOf(seen[watched]));
+  const cells = watchedNames.map((watched) => formatCell(seen[watched]));
   return `| ${[name, ...cells, ...[perSecond, rss, postgres, lag].map((one) => one.toFixed(0))].join(" | ")} |`;
 }
 
-function cellOf(seen: Seen | undefined): string {
+function formatCell(seen: Seen | undefined): string {
   if (seen === undefined) return "-";
   const failed = Object.entries(seen.statuses).flatMap(([status, count]) =>
     status === "200" ? [] : [`${count} x ${status}`],

@@ -53,7 +53,7 @@ function watch({ port, everyMs, from: localAddress, requests }: Watched) {
       const { body, ...target } = requests[index % requests.length] ?? { method: "GET", path: "/" };
       const started = performance.now();
       waiting = started;
-      const status = await statusOf({ ...target, agent, port, localAddress }, body);
+      const status = await requestStatus({ ...target, agent, port, localAddress }, body);
       const ended = performance.now();
       note(ended - waiting);
       waiting = undefined;
@@ -78,7 +78,7 @@ function watch({ port, everyMs, from: localAddress, requests }: Watched) {
 
 const empty = () => ({ latencies: [] as number[], statuses: {} as Record<string, number> });
 
-async function statusOf(target: RequestOptions, body: string | undefined): Promise<string> {
+async function requestStatus(target: RequestOptions, body: string | undefined): Promise<string> {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const signal = AbortSignal.timeout(patienceMs);
   const asked = request({ ...target, host: "127.0.0.1", headers, signal });

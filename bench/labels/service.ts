@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { startServiceProcess } from "../../devnet/service-process.ts";
 import { labelhash } from "../../src/ens/labels.ts";
-import { load, requestOf } from "../load/load.ts";
+import { formatRequest, load } from "../load/load.ts";
 import { untilReady } from "../measure.ts";
 import { generatedLabels } from "./data.ts";
 
@@ -52,12 +52,12 @@ export function requests(labelCount: number) {
     if (i++ % step === 1 % step && label.length < 1000) known.push(labelhash(label));
   const unknown = known.map((_, i) => labelhash(`unknown label ${i}`));
   const pin = "?label_set_id=subgraph&label_set_version=0";
-  const get = (labelhash: string, query: string) => requestOf("GET", `/v1/heal/${labelhash}${query}`);
+  const get = (labelhash: string, query: string) => formatRequest("GET", `/v1/heal/${labelhash}${query}`);
   const pick = (list: string[]) => list[Math.floor(Math.random() * list.length)] ?? "";
   const posts = Array.from({ length: 20 }, () => {
     const labelhashes = Array.from({ length: 10_000 }, () => pick(known));
     const body = { labelhashes, label_set_id: "subgraph", label_set_version: 0 };
-    return requestOf("POST", "/v1/heal", JSON.stringify(body));
+    return formatRequest("POST", "/v1/heal", JSON.stringify(body));
   });
   return {
     pinned: () => get(pick(known), pin),

@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { quantile } from "../measure.ts";
 
 /** A request as it is sent over a connection. */
-export function requestOf(method: "GET" | "POST", path: string, body = ""): string {
+export function formatRequest(method: "GET" | "POST", path: string, body = ""): string {
   const content = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`;
   return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${body && content}\r\n${body}`;
 }

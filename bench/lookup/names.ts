@@ -21,9 +21,9 @@ const [eth, big] = [namehash("eth"), namehash("big.eth")];
 // The first part of the names is leased under .eth, the rest are subnames of one name.
 const isLease = (i: number, count: number) => i < count * registrarShare;
 /** The name with a number, of so many. */
-export const nameOf = (i: number, count: number) =>
-  isLease(i, count) ? `${labelOf(i)}.eth` : `${labelOf(i)}.big.eth`;
-export const labelOf = (i: number) => (i % 4 === 0 ? `${word(i)}${i}` : syllables(i));
+export const generateName = (i: number, count: number) =>
+  isLease(i, count) ? `${generateLabel(i)}.eth` : `${generateLabel(i)}.big.eth`;
+export const generateLabel = (i: number) => (i % 4 === 0 ? `${word(i)}${i}` : syllables(i));
 const consonants = "bfghjklnrst";
 const syllables = (i: number): string => {
   const at = (i * 54_323) % 55 ** 4;
@@ -34,12 +34,12 @@ const syllables = (i: number): string => {
 };
 const words = ["vitalik", "alice", "zero", "moon", "crypto", "pay", "wallet", "dao", "art", "x"];
 export const word = (i: number) => words[(i * 7_919) % words.length] ?? "x";
-export const ownerOf = (i: number, count: number) =>
+export const pickOwner = (i: number, count: number) =>
   i % 10 === 3 && i < 10 * hotShare * count
     ? hot
     : address(1_000 + ((i * 31) % Math.max(1, Math.floor(count / 3))));
 const isWrapped = (i: number) => i % 10 === 1;
-const expiryOf = (i: number) => now - year + ((i * 104_729) % (4 * year));
+const generateExpiry = (i: number) => now - year + ((i * 104_729) % (4 * year));
 
 // An owner and a record for each name, a registration and a renewal for each lease; of one in ten names on another
 // chain.
@@ -84,10 +84,10 @@ export async function fill(pool: Pool, count: number): Promise<void> {
   for (let start = 0; start < count; start += 20_000) {
     const rows = Array.from({ length: Math.min(20_000, count - start) }, (_, index) => {
       const i = start + index;
-      const name = nameOf(i, count);
+      const name = generateName(i, count);
       const [label = ""] = name.split(".");
-      const lease = isLease(i, count) ? expiryOf(i) : undefined;
-      const owner = ownerOf(i, count);
+      const lease = isLease(i, count) ? generateExpiry(i) : undefined;
+      const owner = pickOwner(i, count);
       return {
         id: namehash(name),
         name,

@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { type Block, blockOf } from "../../devnet/chain/block.ts";
+import { type Block, toBlock } from "../../devnet/chain/block.ts";
 import { createChain } from "../../devnet/chain/chain.ts";
 import { openManifest } from "../../src/archive/folder.ts";
 import { addSegment, archivedBlock, logsOfSegment } from "../../src/archive/record.ts";
@@ -7,28 +7,28 @@ import { describeWanted } from "../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
 import type { RpcLog } from "../../src/rpc/log-answers.ts";
 import { generateBlocks, packed, serveChain } from "../backfill/chain.ts";
-import { accountOf, namesHistory } from "../backfill/history.ts";
+import { generateAccount, namesHistory } from "../backfill/history.ts";
 
 const mainnet = 1;
 const firstBlock = 10_000_000;
 const firstTimestamp = 1_600_000_000;
-const timestampOf = (block: number) => firstTimestamp + (block - firstBlock) * 12;
+const computeTimestamp = (block: number) => firstTimestamp + (block - firstBlock) * 12;
 // Deeper than Ponder's finality: every log is final.
 const emptyBlocks = 100;
 
 /** Owns every fifth name. */
-const hotAccount = accountOf(1_000_000);
+const hotAccount = generateAccount(1_000_000);
 
 const odd = ["🦊", "Upper Case ", "a\u200db", 'quo"te\\', "ünïcode", "_under", "x".repeat(150), "日本語"];
 const [oddEvery, spamEvery] = [33, 20_000];
 
 // A long tail of labels that are not plain, and now and then one of ten thousand characters.
-function labelOf(index: number): string | undefined {
+function generateLabel(index: number): string | undefined {
   if (index % spamEvery === 1_000) return `spam${"0123456789".repeat(1_000)}${index}`;
   return index % oddEvery === 0 ? `${odd[(index / oddEvery) % odd.length]}${index}` : undefined;
 }
 
-const ownerOf = (index: number) => (index % 5 === 0 ? hotAccount : undefined);
+const pickOwner = (index: number) => (index % 5 === 0 ? hotAccount : undefined);
 
 /** What an archive was filled with: `headers` are its blocks without transactions and logs. */
 export type Filled = Awaited<ReturnType<typeof fillArchive>>;
@@ -46,15 +46,24 @@ export async function fillArchive(folder: string, count: number) {
     "mainnet",
   ).filters;
   const manifest = await openManifest(folder, mainnet);
-  const { transactions, labels } = namesHistory("mainnet", count, { labelOf, ownerOf });
+  const { transactions, labels } = namesHistory("mainnet", count, {
+    labelOf: generateLabel,
+    ownerOf: pickOwner,
+  });
   const headers: Block[] = [];
   let [from, firstTransaction, parent] = [firstBlock, 0, undefined as Hex | undefined];
   for (const part of packed(transactions, logsOfSegment)) {
-    const options = { chainId: mainnet, firstBlock: from, firstTransaction, timestampOf, parent };
+    const options = {
+      chainId: mainnet,
+      firstBlock: from,
+      firstTransaction,
+      timestampOf: computeTimestamp,
+      parent,
+    };
     const built = generateBlocks(part, options);
     const last = built.at(-1) as Block;
     const blocks = built.map(({ fields, transactions, logs }) => {
-      headers.push(blockOf({ ...fields, transactions: [] }, [], []));
+      headers.push(toBlock({ ...fields, transactions: [] }, [], []));
       const full = { ...fields, transactions };
       return archivedBlock(
         full as unknown as Parameters<typeof archivedBlock>[0],

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hex } from "viem";
 import type { Fact } from "./clock.ts";
-import { type Answer, type Kind, kindsOf } from "./kinds.ts";
+import { type Answer, type Kind, listKinds } from "./kinds.ts";
 
 /** What the process is sent first. `base`: the block before the first subname of `clock.eth`. */
 export type ClientJob = { url: string; clients: number; perSecond: number; chainId: string; base: number };
@@ -107,7 +107,7 @@ async function client(index: number, job: ClientJob, kinds: readonly Kind[]): Pr
 process.on("disconnect", () => process.exit());
 process.on("message", (job: ClientJob | "report") => {
   if (job !== "report") {
-    const kinds = kindsOf(job);
+    const kinds = listKinds(job);
     for (let index = 0; index < job.clients; index++) void client(index, job, kinds);
     return;
   }

@@ -11,7 +11,7 @@ export const ownerAt = (number: number, timestamp: number): Hex =>
 export type Fact = { number?: number; timestamp?: number };
 
 /** The block in which `clock.eth` got an owner. */
-export const factOf = (owner: string): Fact => ({
+export const decodeFact = (owner: string): Fact => ({
   number: Number.parseInt(owner.slice(2, 22), 16),
   timestamp: Number.parseInt(owner.slice(22), 16),
 });

@@ -5,9 +5,9 @@ import { startNginx } from "../../test/support/nginx.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { recordedEntities } from "../../test/support/recordings.ts";
 import { printRow } from "../feed/world.ts";
-import { type LoadResult, requestOf } from "../load/load.ts";
+import { formatRequest, type LoadResult } from "../load/load.ts";
 import type { LoadJob } from "../load/load-process.ts";
-import { processorSecondsOf, whole } from "../measure.ts";
+import { readProcessorSeconds, whole } from "../measure.ts";
 import { clientQueries, type KnownName } from "../subgraph/queries.ts";
 import type { ReplicaWorld } from "./world.ts";
 
@@ -18,7 +18,7 @@ const shares: Record<string, number> = {
   ...{ "latest-domains": 4, expiring: 2, meta: 5 },
 };
 
-function requestsOf(): string[] {
+function generateRequests(): string[] {
   const names = (recordedEntities()["Domain"] ?? [])
     .map(({ owner, ...domain }) => ({ ...domain, owner: { id: owner } }) as unknown as KnownName)
     .filter(({ name }) => /^[a-z]+\.eth$/.test(name));
@@ -30,16 +30,16 @@ function requestsOf(): string[] {
       at -= shares[name] ?? 0;
       return at < 0;
     });
-    if (query === undefined) return requestOf("GET", `/v1/names/${encodeURIComponent(one(names).name)}`);
+    if (query === undefined) return formatRequest("GET", `/v1/names/${encodeURIComponent(one(names).name)}`);
     const body = { query: query.query, variables: one(query.variables) };
-    return requestOf("POST", "/subgraph", JSON.stringify(body));
+    return formatRequest("POST", "/subgraph", JSON.stringify(body));
   });
 }
 
 // Processor seconds of servers and all that they have started.
 async function processorSecondsOfAll(pids: readonly (number | undefined)[]): Promise<number> {
   const all = await Promise.all(pids.map(async (pid) => [pid, ...(await childrenOf(pid))]));
-  return all.flat().reduce((sum: number, pid) => sum + processorSecondsOf(pid, { withEnded: true }), 0);
+  return all.flat().reduce((sum: number, pid) => sum + readProcessorSeconds(pid, { withEnded: true }), 0);
 }
 
 /**
@@ -52,7 +52,7 @@ export async function measureGrowth(world: ReplicaWorld): Promise<void> {
   const readers = [first, second, await world.startReader(0), await world.startReader(1)].flatMap(
     (reader) => reader ?? [],
   );
-  const requests = requestsOf();
+  const requests = generateRequests();
   const client = fork(fileURLToPath(new URL("../load/load-process.ts", import.meta.url)), { execArgv: [] });
   printRow(
     "readers",

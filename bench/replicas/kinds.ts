@@ -1,5 +1,5 @@
 import type { Hex } from "viem";
-import { clock, type Fact, factOf } from "./clock.ts";
+import { clock, decodeFact, type Fact } from "./clock.ts";
 
 /** The block that an answer names, and those that its rows tell of. */
 export type Answer = { named: Fact; hash?: Hex | null; facts: Fact[] };
@@ -37,9 +37,9 @@ const graph = (fields: (block: string) => string, facts: (data: never) => Fact[]
 // To /subgraph, by GET and POST in turn. `base`: the block before the first subname of `clock.eth`.
 function graphKinds(base: number): Kind[] {
   const factsOf = ({ owner, subdomainCount, resolver: { textChangeds: rows } }: Domain): Fact[] => [
-    factOf(owner.id),
+    decodeFact(owner.id),
     { number: base + subdomainCount },
-    ...rows.flatMap(({ value, blockNumber }) => [factOf(value), { number: blockNumber }]),
+    ...rows.flatMap(({ value, blockNumber }) => [decodeFact(value), { number: blockNumber }]),
   ];
   const byId = graph(
     (block) => `domain(id: "${clock}", ${block}) { ${ofDomain} }`,
@@ -54,7 +54,7 @@ function graphKinds(base: number): Kind[] {
       `domains(first: ${5 + Math.floor(Math.random() * 20)}, orderBy: createdAt, orderDirection: desc, where: { parent: "${clock}" }, ${block}) { name createdAt owner { id } parent { ${ofDomain} } }`,
     ({ domains: [row] }: { domains: [Row & { parent: Domain }] }) => [
       { timestamp: Number(row.createdAt) },
-      factOf(row.owner.id),
+      decodeFact(row.owner.id),
       ...factsOf(row.parent),
     ],
   );
@@ -62,7 +62,7 @@ function graphKinds(base: number): Kind[] {
     (block) =>
       `transfers(${newest}, ${block}) { blockNumber owner { id } } nameRegistereds(${newest}, ${block}) { blockNumber }`,
     ({ transfers: [moved], nameRegistereds: [sold] }: { transfers: [Row]; nameRegistereds: [Row] }) => [
-      factOf(moved.owner.id),
+      decodeFact(moved.owner.id),
       { number: moved.blockNumber },
       { number: sold.blockNumber },
     ],
@@ -89,7 +89,7 @@ function restKinds(chainId: string): Kind[] {
       return { named: { number, timestamp: Number(timestamp) }, hash, facts: facts(data as never) };
     },
   });
-  const factsOf = ({ manager, records }: Name) => [factOf(manager), factOf(records.texts.url)];
+  const factsOf = ({ manager, records }: Name) => [decodeFact(manager), decodeFact(records.texts.url)];
   const ofEvent = ([event]: [Event]) => [{ number: event.block_number, timestamp: Number(event.timestamp) }];
   const name = v1("/v1/names/clock.eth", factsOf);
   const inputs = { inputs: [{ name: "clock.eth" }], profile: "detail" };
@@ -97,18 +97,18 @@ function restKinds(chainId: string): Kind[] {
     request: (min) => ({ path: `/api/registrar-actions?recordsPerPage=5&${minBlockOf(min)}` }),
     read: ({ accurateAsOf, registrarActions: [{ action }] }) => ({
       named: { timestamp: accurateAsOf },
-      facts: [action.block, factOf(action.registrant)],
+      facts: [action.block, decodeFact(action.registrant)],
     }),
   };
   return [
     ...[name, name, v1("/v1/lookup", ([row]: [{ record: Name }]) => factsOf(row.record), inputs)],
     ...[v1("/v1/names/clock.eth/history?page_size=5", ofEvent), v1("/v1/events?page_size=10", ofEvent)],
-    ...[v1("/v1/search?q=clock", ([{ manager }]: [Name]) => [factOf(manager)]), actions],
+    ...[v1("/v1/search?q=clock", ([{ manager }]: [Name]) => [decodeFact(manager)]), actions],
   ];
 }
 
 /** The kinds of requests, each as often as its share of a mix. */
-export const kindsOf = ({ chainId, base }: { chainId: string; base: number }): Kind[] => [
+export const listKinds = ({ chainId, base }: { chainId: string; base: number }): Kind[] => [
   ...graphKinds(base),
   ...restKinds(chainId),
 ];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Hex, labelhash, zeroAddress } from "viem";
 import { emits } from "../../devnet/events.ts";
 import { isAnswered } from "../../devnet/indexing-service.ts";
-import { deploymentOf, register } from "../../devnet/life.ts";
+import { readDeployment, register } from "../../devnet/life.ts";
 import { startNode } from "../../devnet/node.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { createRandom } from "../../devnet/random.ts";
@@ -30,7 +30,7 @@ type Reader = Awaited<ReturnType<Awaited<ReturnType<typeof createIndexer>>["star
  */
 async function startChain() {
   const node = await startNode({ recording: recordingOf("root") });
-  const root = deploymentOf("root");
+  const root = readDeployment("root");
   const random = createRandom(1);
   const hashes = new Map<number, Hex>();
   let timestamp = Math.floor(Date.now() / 1_000) - 600;

@@ -17,7 +17,9 @@ const details = `id name labelName labelhash isMigrated createdAt parent { id na
 export function clientQueries(names: readonly KnownName[], collector: Hex): ClientQuery[] {
   const some = names.slice(0, 300);
   const [ofIds, ofNames] = [some.map(({ id }) => ({ id })), some.map(({ name }) => ({ name }))];
-  const ofOwners = [collector, ...some.map(({ owner }) => owner.id)].map((id) => ({ where: namesOf(id) }));
+  const ofOwners = [collector, ...some.map(({ owner }) => owner.id)].map((id) => ({
+    where: buildNamesFilter(id),
+  }));
   const ofRests = some.map(({ name }) => ({ id: eth, first: 100, last: name }));
   const ofDates = some.map((_, i) => ({ from: String(now + i) }));
   const ofTexts = some.map(({ name }) => ({ text: name.slice(0, 6) }));
@@ -63,7 +65,7 @@ const search = `query($text: String!) { domains(first: 20, orderBy: name, where:
   id name labelName owner { id } } }`;
 
 /** The filter of ensjs' getNamesForAddress with its usual settings. */
-function namesOf(address: Hex): object {
+function buildNamesFilter(address: Hex): object {
   return {
     and: [
       { or: ["owner", "registrant", "resolvedAddress", "wrappedOwner"].map((key) => ({ [key]: address })) },

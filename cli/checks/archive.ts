@@ -20,7 +20,7 @@ export async function examineArchive({
   const found = await Promise.all(
     chains.map((chain) => {
       const { ok, warning, fail } = about(`archive of ${chain.name}`);
-      return partOf(archive, chain).then(
+      return describePart(archive, chain).then(
         (found) =>
           found === undefined
             ? warning("It has no data of this chain", "The index uses its RPC URLs only.")
@@ -43,7 +43,7 @@ const spotChecked = { segments: 3, blocks: 5 };
  * Content of an archive for a chain, in words; undefined if there is none. Throws an error if something is wrong with
  * it.
  */
-async function partOf(archive: string, { id, rpc }: IndexedChain): Promise<string | undefined> {
+async function describePart(archive: string, { id, rpc }: IndexedChain): Promise<string | undefined> {
   const manifest = await readManifest(archive, id);
   const [last, ...others] = manifest?.segments.toSorted((a, b) => b.to - a.to) ?? [];
   if (manifest === undefined || last === undefined) return undefined;

@@ -11,8 +11,8 @@ import {
   resetPonderCache,
   serveHashes,
 } from "../../test/support/ponder/cache.ts";
-import { passed } from "../checks.ts";
-import { messageOf } from "../command.ts";
+import { waitForCheck } from "../checks.ts";
+import { describeError } from "../command.ts";
 import { examineBlocks } from "./chains.ts";
 
 let database: TestDatabase;
@@ -41,7 +41,7 @@ async function startNode(chain: ForkedChain): Promise<string> {
 const check = (http: string[], { namespace = "mainnet", wait = async () => {} }: Partial<Options> = {}) => {
   const chains = [{ id: 1, name: "mainnet", rpc: { http } }];
   const config = { namespace, chains, databaseUrl: database.url, databaseSchema: "public" };
-  return passed({ subject: "blocks", run: examineBlocks }, config as unknown as Config, {
+  return waitForCheck({ subject: "blocks", run: examineBlocks }, config as unknown as Config, {
     log: (message) => void messages.push(message),
     wait,
   });
@@ -62,7 +62,7 @@ test("a chain that has the index's blocks starts without a word", async () => {
 });
 
 test("an index on another branch is refused, and the message says how to build a new one", async () => {
-  const refusal = await check([await startNode({ fork: 50, head: 100 })]).catch(messageOf);
+  const refusal = await check([await startNode({ fork: 50, head: 100 })]).catch(describeError);
   expect(refusal).toBe(
     `The chain contradicts the index: block 60 of chain 1 is ${hashOn("a", 60)} in the index, ${hashOn("b", 60)} at the node. ` +
       "Nothing was changed. Remove the blocks that the chain no longer has:\n\n" +

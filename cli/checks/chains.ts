@@ -16,8 +16,8 @@ import { readStatuses } from "../../src/operations/stored-indexes.ts";
 import { requestHash } from "../../src/ponder/rpc-request.ts";
 import { PreflightError } from "../refusal.ts";
 import { about, type Finding } from "./finding.ts";
-import { onDatabase } from "./index-state.ts";
-import { nameOfUrl } from "./nodes.ts";
+import { checkOnDatabase } from "./index-state.ts";
+import { nameUrl } from "./nodes.ts";
 
 // Ponder resumes from its checkpoints and its cache without asking whether the chain still has those blocks.
 
@@ -31,7 +31,7 @@ const section = seeOperations("When the chain contradicts the index");
  */
 export function examineBlocks(config: Settings): Promise<Finding[]> {
   const { warning, away, fail } = about("blocks");
-  return onDatabase(config, async (run) => {
+  return checkOnDatabase(config, async (run) => {
     const findings: Finding[] = [];
     const found: Contradiction[] = [];
     for (const chain of config.chains) {
@@ -57,7 +57,7 @@ export function examineBlocks(config: Settings): Promise<Finding[]> {
     const ids = config.chains.map(({ id }) => id);
     const unverified = await readUnverified(run, ids);
     const { purged } = await readStatuses(run, config.databaseSchema);
-    const fault = faultOf(config.databaseSchema, found, unverified, purged);
+    const fault = findFault(config.databaseSchema, found, unverified, purged);
     return fault === undefined ? findings : [fail(fault.found, fault.remedy, fault.section)];
   });
 }
@@ -76,7 +76,7 @@ function hashReader({ id, rpc }: IndexedChain) {
     if (other < 0) return hashes[first];
     throw new PreflightError(
       `The nodes of chain ${id} contradict each other: block ${number} is ${hashes[first]} at ` +
-        `${nameOfUrl(id, rpc.http, first)} and ${hashes[other]} at ${nameOfUrl(id, rpc.http, other)}. ` +
+        `${nameUrl(id, rpc.http, first)} and ${hashes[other]} at ${nameUrl(id, rpc.http, other)}. ` +
         `Take the one on the wrong chain out of RPC_URL_${id}.`,
     );
   };
@@ -85,7 +85,7 @@ function hashReader({ id, rpc }: IndexedChain) {
 type Fault = Required<Pick<Finding, "found" | "remedy" | "section">>;
 
 /** Fault of this schema's index; undefined for a sound one. */
-function faultOf(
+function findFault(
   schema: string,
   found: readonly Contradiction[],
   unverified: readonly CachedRange[],

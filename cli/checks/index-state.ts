@@ -6,10 +6,10 @@ import { heartbeatTimeout, readStatuses } from "../../src/operations/stored-inde
 import { hasTable, quoted, type Statement } from "../../src/ponder/sql-client.ts";
 import { type DatabaseLocation, withDatabase } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
-import { nearestUrl } from "./read-servers.ts";
+import { findNearestUrl } from "./read-servers.ts";
 
 /** Findings of `work` on a connection to the configured database; none if the private server does not exist yet. */
-export const onDatabase = (
+export const checkOnDatabase = (
   config: DatabaseLocation,
   work: (run: Statement) => Promise<Finding[]>,
 ): Promise<Finding[]> => withDatabase(config, work, () => []);
@@ -17,9 +17,9 @@ export const onDatabase = (
 /** Checks whether another indexer holds the configured schema, and whether its index can resume with these settings. */
 export function examineIndex(config: Config): Promise<Finding[]> {
   const { databaseSchema: schema } = config;
-  return onDatabase(config, async (run) => {
+  return checkOnDatabase(config, async (run) => {
     const { fail, away } = about("index");
-    const app = await appOf(run, schema);
+    const app = await readLastRun(run, schema);
     if (app === undefined) return [];
     if (app.isHeld)
       return [
@@ -43,7 +43,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
     const changes = stored === undefined ? [] : listChanges(stored.settings, rowSettings(config));
     const before = Number(stored?.settings["LABEL_SET_VERSION"]);
     const isHealed = config.healsLabels && changes.length === 1 && before !== config.labelSet.labelSetVersion;
-    const fault = isHealed || isOpen ? faultOfHealing(config, before) : undefined;
+    const fault = isHealed || isOpen ? findHealingFault(config, before) : undefined;
     if (fault !== undefined) return [fail(fault, "", seeOperations("Heal labels"))];
     const verb = changes.length === 1 ? "changes" : "change";
     if (changes.length > 0 && !isHealed)
@@ -59,7 +59,7 @@ export function examineIndex(config: Config): Promise<Finding[]> {
 }
 
 /** The version of the label set with which the index began; undefined for a new index. */
-export function firstLabelSetVersion(config: Config): Promise<number | undefined> {
+export function readFirstLabelSetVersion(config: Config): Promise<number | undefined> {
   const read = async (run: Statement) => {
     const { description, labels } = await readStatuses(run, config.databaseSchema);
     const described = description?.settings["LABEL_SET_VERSION"];
@@ -69,7 +69,7 @@ export function firstLabelSetVersion(config: Config): Promise<number | undefined
 }
 
 /** The blocks that the index knows, by chain id, for a start without the chain's nodes. */
-export const startBlocksOf = (
+export const readKnownBlocks = (
   config: DatabaseLocation & Pick<Config, "databaseSchema">,
 ): ReturnType<typeof readStartBlocks> =>
   withDatabase<Awaited<ReturnType<typeof readStartBlocks>>>(
@@ -79,7 +79,7 @@ export const startBlocksOf = (
   );
 
 /** Why the index of an earlier version of the label set cannot be healed to the configured one. */
-function faultOfHealing(config: Config, before: number): string | undefined {
+function findHealingFault(config: Config, before: number): string | undefined {
   const { labelSetVersion } = config.labelSet;
   if (labelSetVersion < before)
     return `LABEL_SET_VERSION must not decrease: the index has version ${before}, not ${labelSetVersion}`;
@@ -90,7 +90,7 @@ function faultOfHealing(config: Config, before: number): string | undefined {
 }
 
 /** Ponder's record of its last run on a schema; undefined without an index. */
-async function appOf(run: Statement, schema: string) {
+async function readLastRun(run: Statement, schema: string) {
   const table = `${quoted(schema)}._ponder_meta`;
   if (!(await hasTable(run, table))) return undefined;
   // ponder: names its connections after the schema.
@@ -108,7 +108,7 @@ async function appOf(run: Statement, schema: string) {
 /** Checks whether a reader's schema has an index. */
 export async function examineServedIndex(config: Config): Promise<Finding[]> {
   const { stableSchema, databaseSchema: schema } = config;
-  return onDatabase({ ...config, databaseUrl: await nearestUrl(config) }, async (run) => {
+  return checkOnDatabase({ ...config, databaseUrl: await findNearestUrl(config) }, async (run) => {
     if (await hasTable(run, `${quoted(stableSchema ?? schema)}._ponder_meta`)) return [];
     const { away } = about("index");
     return [

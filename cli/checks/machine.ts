@@ -5,18 +5,18 @@ import { totalmem } from "node:os";
 import { dirname } from "node:path";
 import type { Config } from "../../src/config/environment.ts";
 import { openLabels } from "../../src/labels/open-labels.ts";
-import { postgresPrograms } from "../postgres/programs.ts";
+import { findPostgresPrograms } from "../postgres/programs.ts";
 import { about, type Finding } from "./finding.ts";
-import { onDatabase } from "./index-state.ts";
+import { checkOnDatabase } from "./index-state.ts";
 
-const inGigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
+const formatGigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0)} GB`;
 
 /** Reports Node's version, and checks the memory of the machine or container. */
 export async function examineMachine(): Promise<Finding[]> {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const remedy = "Provide 4 GB: a backfill with all plugins took 2.4 GB (docs/performance.md).";
   const { ok, warning } = about("memory");
-  const found = inGigabytes(memory);
+  const found = formatGigabytes(memory);
   // cli/with-node.mjs rejects older versions.
   return [about("Node").ok(process.version), memory < 3.5e9 ? warning(found, remedy) : ok(found)];
 }
@@ -49,7 +49,7 @@ const facts = `SELECT current_setting('server_version_num')::int AS version, cur
   (SELECT string_agg(name || ' is ' || current_setting(name) || ', advised ' || least, '; ') FROM (VALUES ${advised})
     AS advised (name, least) WHERE pg_size_bytes(current_setting(name)) < pg_size_bytes(least)) AS low`;
 
-const privately = (folder: string) =>
+const describePrivate = (folder: string) =>
   `a private server in ${folder}, for one machine (docs/operations.md, "The private Postgres server")`;
 
 /** Checks version, rights, settings and connections of the database's server. */
@@ -66,21 +66,24 @@ async function examineFolder(folder: string): Promise<Finding[]> {
   let parent = dirname(folder);
   while (!existsSync(parent)) parent = dirname(parent);
   try {
-    postgresPrograms();
+    findPostgresPrograms();
     accessSync(parent, constants.W_OK | constants.X_OK);
   } catch (error) {
     return [fail((error as Error).message, "Set DATABASE_FOLDER or DATABASE_URL.")];
   }
   const { bavail, bsize } = await statfs(parent);
-  return [ok(`${privately(folder)}, which the first start creates; ${inGigabytes(bavail * bsize)} free`)];
+  return [
+    ok(`${describePrivate(folder)}, which the first start creates; ${formatGigabytes(bavail * bsize)} free`),
+  ];
 }
 
 const examinePostgres = (config: Config) =>
-  onDatabase(config, async (run) => {
+  checkOnDatabase(config, async (run) => {
     const { ok, warning, fail } = about("database");
     const [row = {}] = (await run(facts, [config.databaseSchema])).rows;
-    const used = `Postgres ${row["text"]}, ${inGigabytes(Number(row["size"]))} used`;
-    const found = config.databaseFolder === undefined ? used : `${used}, ${privately(config.databaseFolder)}`;
+    const used = `Postgres ${row["text"]}, ${formatGigabytes(Number(row["size"]))} used`;
+    const found =
+      config.databaseFolder === undefined ? used : `${used}, ${describePrivate(config.databaseFolder)}`;
     const findings = [
       Number(row["version"]) < 140_000 ? fail(found, "Use Postgres 14 or newer.") : ok(found),
       row["reads_only"] === true && fail("is read-only", "Name the primary server in DATABASE_URL."),

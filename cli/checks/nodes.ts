@@ -8,7 +8,7 @@ import { believedOfUrls } from "../../src/rpc/believed.ts";
 import { about, type Finding } from "./finding.ts";
 
 /** Names an RPC URL by variable, position and host, because URLs can contain keys. */
-export function nameOfUrl(chainId: number, urls: readonly string[], index: number): string {
+export function nameUrl(chainId: number, urls: readonly string[], index: number): string {
   const host = URL.canParse(urls[index] ?? "") ? new URL(urls[index] ?? "").host : "?";
   const entry = urls.length === 1 ? "" : ` entry ${index + 1}`;
   return `RPC_URL_${chainId}${entry} (${host})`;
@@ -27,7 +27,7 @@ export async function examineUrls(
     const silent: string[] = [];
     const others: Finding[] = [];
     const asked = rpc.http.map(async (url, index) => {
-      const name = nameOfUrl(id, rpc.http, index);
+      const name = nameUrl(id, rpc.http, index);
       const served = await requestChainId(url).catch(() => undefined);
       if (served === undefined) silent.push(name);
       else if (served !== id)
@@ -67,7 +67,7 @@ export async function examineUrls(
 export async function examineNodes(config: Config): Promise<Finding[]> {
   const chains = config.chains.map(async (chain) => {
     const urls = chain.rpc.http.map((_, index) => examineNode(chain, index, config));
-    return [...(await Promise.all(urls)).flat(), ...believedFinding(chain, config)];
+    return [...(await Promise.all(urls)).flat(), ...checkBelieved(chain, config)];
   });
   return (await Promise.all(chains)).flat();
 }
@@ -77,7 +77,7 @@ type Block = { number: string; timestamp: string; transactions: unknown[] };
 async function examineNode(chain: IndexedChain, index: number, config: Config): Promise<Finding[]> {
   const { id, rpc } = chain;
   const url = rpc.http[index] ?? "";
-  const { ok, warning, fail } = about(nameOfUrl(id, rpc.http, index));
+  const { ok, warning, fail } = about(nameUrl(id, rpc.http, index));
   try {
     // `examineUrls` reports it.
     if (Number(await askUrl(url, "eth_chainId", [])) !== id) return [];
@@ -86,8 +86,8 @@ async function examineNode(chain: IndexedChain, index: number, config: Config): 
     const head = `chain ${id}, head ${Number(latest.number)}, ${formatSpan(Math.abs(age))} ${age < 0 ? "ahead of the clock" : "old"}`;
     const late = "Use a node that has caught up, unless the chain stands still; set the clock (NTP).";
     const findings = [age < -30 || age > 300 ? warning(head, late) : ok(head)];
-    for (const { requests, lacks, remedy, isRequired } of needsOf(chain, config, latest)) {
-      const refusal = await refusalOf(url, requests);
+    for (const { requests, lacks, remedy, isRequired } of listNeeds(chain, config, latest)) {
+      const refusal = await findRefusal(url, requests);
       if (refusal !== undefined) findings.push((isRequired ? fail : warning)(`${lacks}: ${refusal}`, remedy));
     }
     return findings;
@@ -110,7 +110,7 @@ export async function askUrl(url: string, ...[method, params]: Request): Promise
   return result;
 }
 
-async function refusalOf(url: string, requests: readonly Request[]): Promise<string | undefined> {
+async function findRefusal(url: string, requests: readonly Request[]): Promise<string | undefined> {
   try {
     for (const request of requests) if ((await askUrl(url, ...request)) === null) return "not found";
     return undefined;
@@ -122,7 +122,7 @@ async function refusalOf(url: string, requests: readonly Request[]): Promise<str
 /** Requests of an index, what a node that refuses them lacks, and whether an index needs it. */
 type Need = { requests: Request[]; lacks: string; remedy: string; isRequired?: boolean };
 
-function needsOf(chain: IndexedChain, config: Config, { number, transactions }: Block): Need[] {
+function listNeeds(chain: IndexedChain, config: Config, { number, transactions }: Block): Need[] {
   const { filters, first: start } = logFilters(Object.values(contractSources(config)), chain.name);
   const head = Number(number);
   const first = Math.min(start, head);
@@ -170,7 +170,7 @@ function needsOf(chain: IndexedChain, config: Config, { number, transactions }: 
   return needs;
 }
 
-function believedFinding({ name, isLocal, rpc }: IndexedChain, config: Config): Finding[] {
+function checkBelieved({ name, isLocal, rpc }: IndexedChain, config: Config): Finding[] {
   const urls = new Set(rpc.http).size;
   const believed = believedOfUrls(urls, config.rpcCrossCheckPercent / 100, config.needsProofs);
   if (believed.length === 0) return [];

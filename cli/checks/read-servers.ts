@@ -1,6 +1,6 @@
 import type { Config } from "../../src/config/environment.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
-import { onServers } from "../standbys.ts";
+import { withServers } from "../standbys.ts";
 import { about, type Finding } from "./finding.ts";
 
 const section = seeOperations("Readers on standbys");
@@ -9,7 +9,7 @@ const section = seeOperations("Readers on standbys");
 export async function examineReadServers({ readUrls }: Pick<Config, "readUrls">): Promise<Finding[]> {
   if (readUrls.length === 0) return [];
   const { ok, fail, warning, away } = about("servers");
-  return onServers(readUrls, async (servers, missing) => {
+  return withServers(readUrls, async (servers, missing) => {
     const [first] = servers;
     if (first === undefined)
       return [
@@ -40,9 +40,9 @@ export async function examineReadServers({ readUrls }: Pick<Config, "readUrls">)
  * The URL of the server that a reader begins with: the one that is furthest, else the first; of one server that of the
  * database.
  */
-export async function nearestUrl({ readUrls, databaseUrl }: Pick<Config, "readUrls" | "databaseUrl">) {
+export async function findNearestUrl({ readUrls, databaseUrl }: Pick<Config, "readUrls" | "databaseUrl">) {
   if (readUrls.length === 0) return databaseUrl;
-  return onServers(readUrls, async (servers) => {
+  return withServers(readUrls, async (servers) => {
     const [furthest] = servers.toSorted((one, other) => other.position - one.position);
     return furthest?.url ?? databaseUrl;
   });

@@ -1,7 +1,7 @@
 import type { Config } from "../../src/config/environment.ts";
 import { connect } from "../database.ts";
 import { about, type Finding } from "./finding.ts";
-import { nearestUrl } from "./read-servers.ts";
+import { findNearestUrl } from "./read-servers.ts";
 
 type Settings = Pick<Config, "databaseUrl" | "databaseFolder" | "readUrls" | "sharesSessions">;
 
@@ -15,7 +15,7 @@ const tries = 5;
  */
 export async function examineSessions(config: Settings): Promise<Finding[]> {
   if (config.databaseFolder !== undefined || config.sharesSessions) return [];
-  const databaseUrl = await nearestUrl(config);
+  const databaseUrl = await findNearestUrl(config);
   const opened: Awaited<ReturnType<typeof connect>>[] = [];
   const [ofOne, ofOther] = [new Set<unknown>(), new Set<unknown>()];
   try {

@@ -51,7 +51,7 @@ export async function writeViewFile(
     if (format === "parquet")
       await writeParquet(part, columns, counted(), { ...about, blocks: JSON.stringify(blocks) });
     else {
-      await pipeline(counted(), format === "csv" ? csvOf(columns) : toLines, createWriteStream(part));
+      await pipeline(counted(), format === "csv" ? createCsv(columns) : toLines, createWriteStream(part));
       const metadata = { ...about, rows: count, blocks };
       await writeFile(`${path}.meta.json`, `${JSON.stringify(metadata, null, 2)}\n`);
     }
@@ -63,7 +63,7 @@ export async function writeViewFile(
   return count;
 }
 
-const csvOf = (columns: Columns) =>
+const createCsv = (columns: Columns) =>
   stringify({
     header: true,
     columns: Object.keys(columns),
@@ -84,7 +84,7 @@ const decimal = (name: string) => ({
   ...({ converted_type: "DECIMAL", precision: decimalDigits, scale: 0 } as const),
 });
 
-function schemaOf(columns: Columns) {
+function buildSchema(columns: Columns) {
   const decimals = Object.keys(columns).filter((name) => columns[name] === "DECIMAL");
   return schemaFromColumnData({
     columnData: Object.entries(columns).map(([name, type]) =>
@@ -104,7 +104,7 @@ const writeParquet = async (
     writer: fileWriter(path),
     rows,
     columns: Object.keys(columns).map((name) => ({ name })),
-    schema: schemaOf(columns),
+    schema: buildSchema(columns),
     // A row group is held in memory.
     rowGroupSize: 20_000,
     kvMetadata: Object.entries(metadata).map(([key, value]) => ({ key, value })),

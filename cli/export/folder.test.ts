@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { columnsOfView } from "../../src/operations/sql-views.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { keepFolder, type Since, sinceOf } from "./folder.ts";
+import { keepFolder, parseSince, type Since } from "./folder.ts";
 import type { Settings } from "./snapshot.ts";
 
 const config = {
@@ -124,7 +124,7 @@ test("files have the columns of the views, exact numbers and dates, and say the 
 test("begins an empty folder at a date or block, and goes on from there", async () => {
   await index(1, 6, 6);
   const date = new Date(timeOf(3) * 1_000).toISOString().replace(".000", "");
-  await keep(sinceOf(date));
+  await keep(parseSince(date));
   expect(await blocksOf()).toEqual([[3, 4, 5]]);
   await expect(keep({ block: 2 })).rejects.toThrow("begin later than --since");
   rmSync(folder, { recursive: true });
@@ -184,8 +184,8 @@ test("refuses a folder of another index, other words, and an index that is not c
     "has nsindex_v1 of mainnet with subgraph. Choose another --output.",
   );
   for (const text of ["yesterday", "-1", "2026-13-01", "2026-1-1", "1e3", "2026-01-31T00:00:00"])
-    expect(() => sinceOf(text)).toThrow("Expected last, a block number, or a date");
-  expect(sinceOf("2026-01-31")).toEqual({ time: 1_769_817_600 });
+    expect(() => parseSince(text)).toThrow("Expected last, a block number, or a date");
+  expect(parseSince("2026-01-31")).toEqual({ time: 1_769_817_600 });
   await client.exec(`UPDATE _ponder_meta SET value = '{"is_ready": 0}'`);
   await expect(keep()).rejects.toThrow("is not complete yet");
 });

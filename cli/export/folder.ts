@@ -23,7 +23,7 @@ import { openSnapshot, readView, type Settings } from "./snapshot.ts";
 export type Since = "last" | { time: number } | { block: number };
 
 /** Parses `last`, a block number, or a date (ISO 8601, in UTC). Throws an InvalidArgumentError. */
-export function sinceOf(text: string): Since {
+export function parseSince(text: string): Since {
   if (text === "last") return text;
   if (/^\d{1,9}$/.test(text)) return { block: Number(text) };
   const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d)?Z)?$/.test(text) ? Date.parse(text) : Number.NaN;
@@ -55,9 +55,9 @@ export async function keepFolder(
   // Left over from a killed run.
   for (const name of await readdir(eventsFolder))
     if (name.endsWith(".part")) await rm(join(eventsFolder, name));
-  const to = await finalTime(run, config);
-  const from = await beginOf(run, config, { eventsFolder, since });
-  const added = join(eventsFolder, `${nameOf(from)}-${nameOf(to)}.parquet`);
+  const to = await readFinalTime(run, config);
+  const from = await findBegin(run, config, { eventsFolder, since });
+  const added = join(eventsFolder, `${formatTime(from)}-${formatTime(to)}.parquet`);
   let events = 0;
   if (to > from) events = await write("events", added, `e.timestamp >= ${from} AND e.timestamp < ${to}`);
 
@@ -89,32 +89,32 @@ async function requireSame(folder: string, of: object): Promise<void> {
 }
 
 /** The second before which no event changes any more. A later one of the second itself may come. */
-async function finalTime(run: Statement, { databaseSchema }: Settings): Promise<number> {
+async function readFinalTime(run: Statement, { databaseSchema }: Settings): Promise<number> {
   const { rows } = await run(`SELECT left(${finalizedCheckpointSql}, 10) AS time`);
   const { indexing } = await readStatuses(run, databaseSchema);
   const isComplete = indexing?.omnichainSnapshot?.omnichainStatus === "omnichain-completed";
   return Number(rows[0]?.["time"]) + Number(isComplete);
 }
 
-const nameOf = (seconds: number) => String(seconds).padStart(10, "0");
+const formatTime = (seconds: number) => String(seconds).padStart(10, "0");
 
 /** Where the events of a run begin, in Unix seconds: where those of the folder end, or as asked. */
-async function beginOf(
+async function findBegin(
   run: Statement,
   config: Settings,
   { eventsFolder, since }: { eventsFolder: string; since: Since },
 ): Promise<number> {
   const files = (await readdir(eventsFolder)).filter((name) => /^\d{10}-\d{10}\.parquet$/.test(name)).sort();
   const [first, last] = [files[0]?.split("-")[0], files.at(-1)?.split(/[-.]/)[1]];
-  if (last === undefined) return since === "last" ? 0 : await timeOf(run, config, since);
-  if (since !== "last" && (await timeOf(run, config, since)) < Number(first))
+  if (last === undefined) return since === "last" ? 0 : await findTime(run, config, since);
+  if (since !== "last" && (await findTime(run, config, since)) < Number(first))
     throw new PreflightError(
       `The events in ${escapeControls(eventsFolder)} begin later than --since. Choose another --output.`,
     );
   return Number(last);
 }
 
-async function timeOf(
+async function findTime(
   run: Statement,
   { namespace, databaseSchema }: Settings,
   since: Exclude<Since, "last">,

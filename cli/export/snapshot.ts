@@ -41,7 +41,7 @@ const fileTypes: Record<ColumnType, Columns[string]> = {
 };
 
 // Ids of tokens, of up to 78 digits, are text.
-const fileColumns = (view: SqlView): Columns =>
+const listFileColumns = (view: SqlView): Columns =>
   Object.fromEntries(
     columnsOfView(view).map(({ name, type }) => [name, name === "token_id" ? "STRING" : fileTypes[type]]),
   );
@@ -65,7 +65,7 @@ export function readView(
   schema: string,
   { what, blocks, where }: Pick<ViewFile, "what" | "blocks"> & { where?: string | undefined },
 ): ViewFile {
-  const columns = fileColumns(what);
+  const columns = listFileColumns(what);
   const types = Object.entries(columns);
   async function* read() {
     await run(`DECLARE exported NO SCROLL CURSOR FOR ${sqlOfView(what, schema, where)}`);

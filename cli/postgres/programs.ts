@@ -18,7 +18,7 @@ import { PreflightError } from "../refusal.ts";
  * Folder of the programs `initdb` and `postgres` that npm installed, or of a copy that the server of a service by root
  * may run. Throws a PreflightError where there are none.
  */
-export function postgresPrograms(): string {
+export function findPostgresPrograms(): string {
   const platform = `${process.platform}-${process.arch}`;
   let native: string;
   try {
@@ -30,7 +30,7 @@ export function postgresPrograms(): string {
     );
   }
   linkLibraries(native);
-  return join(process.getuid?.() === 0 && !isOpen(native) ? copyOf(native) : native, "bin");
+  return join(process.getuid?.() === 0 && !isOpen(native) ? copyPrograms(native) : native, "bin");
 }
 
 // Whether other users may enter a folder.
@@ -38,7 +38,7 @@ const isOpen = (folder: string): boolean =>
   (statSync(folder).mode & 0o001) !== 0 && (folder === dirname(folder) || isOpen(dirname(folder)));
 
 // Postgres refuses to run as root, and other users may not enter the home folder of root.
-function copyOf(native: string): string {
+function copyPrograms(native: string): string {
   const { version } = JSON.parse(readFileSync(join(native, "../package.json"), "utf8")) as {
     version: string;
   };
@@ -87,7 +87,7 @@ export type SystemUser = { uid: number; gid: number };
  * The user that a server of `folder` runs as, since Postgres refuses to run as root: the folder's owner, else
  * `postgres` or `nobody`. Undefined for the user of this process.
  */
-export function serverUser(folder: string): SystemUser | undefined {
+export function findServerUser(folder: string): SystemUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const owner = statSync(folder, { throwIfNoEntry: false });
   if (owner !== undefined && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };

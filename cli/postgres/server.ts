@@ -16,7 +16,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { privateServerUrl } from "../../src/config/environment.ts";
 import { seeOperations } from "../../src/log/json-log.ts";
 import { PreflightError } from "../refusal.ts";
-import { postgresPrograms, type SystemUser, serverUser } from "./programs.ts";
+import { findPostgresPrograms, findServerUser, type SystemUser } from "./programs.ts";
 
 /** A running Postgres server. `stop` resolves once it has ended, with all that was committed on disk. */
 export type PostgresServer = { url: string; stop(): Promise<void> };
@@ -59,12 +59,12 @@ export async function startServer(folder: string, more: readonly string[] = []):
     throw new PreflightError(
       `The path of a Unix socket in ${folder} would exceed the system's ${longestSocket} bytes. Set DATABASE_FOLDER to a shorter path.`,
     );
-  const programs = postgresPrograms();
-  const major = await versionOf(programs, serverUser(folder));
+  const programs = findPostgresPrograms();
+  const major = await readVersion(programs, findServerUser(folder));
   if (isEmpty(folder)) await createCluster(programs, folder);
   requireVersion(folder, major);
-  await leftServerToEnd(folder);
-  const user = serverUser(folder);
+  await waitForLeftServer(folder);
+  const user = findServerUser(folder);
   const log = openSync(join(folder, output), "w");
   if (user !== undefined) chownSync(join(folder, output), user.uid, user.gid);
   const only = ["listen_addresses=", `unix_socket_directories=${folder}`, "unix_socket_permissions=0700"];
@@ -75,7 +75,7 @@ export async function startServer(folder: string, more: readonly string[] = []):
     ...user,
   });
   closeSync(log);
-  await accepting(server, folder);
+  await waitUntilAccepting(server, folder);
   return {
     url: privateServerUrl(folder),
     async stop() {
@@ -91,7 +91,7 @@ export async function startServer(folder: string, more: readonly string[] = []):
 const isEmpty = (folder: string) => !existsSync(folder) || readdirSync(folder).length === 0;
 
 /** Major version of the programs. Throws a PreflightError where the server's user cannot run them. */
-async function versionOf(programs: string, user: SystemUser | undefined): Promise<string> {
+async function readVersion(programs: string, user: SystemUser | undefined): Promise<string> {
   const program = join(programs, "postgres");
   const { text, failure } = await run(program, ["--version"], { user });
   if (failure === undefined) return /\d+/.exec(text)?.[0] ?? "";
@@ -104,7 +104,7 @@ async function createCluster(programs: string, folder: string): Promise<void> {
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(dirname(unfinished), { recursive: true });
   mkdirSync(unfinished, { mode: 0o700 });
-  const user = serverUser(folder);
+  const user = findServerUser(folder);
   if (user !== undefined) chownSync(unfinished, user.uid, user.gid);
   const given = settings.flatMap((setting) => ["--set", setting]);
   const locale = ["--encoding=UTF8", "--no-locale"];
@@ -153,7 +153,7 @@ export function isServerReady(folder: string): boolean {
 const longestEndMs = 60_000;
 
 /** Waits for the end of a server whose process was killed. Throws a PreflightError if it goes on. */
-async function leftServerToEnd(folder: string): Promise<void> {
+async function waitForLeftServer(folder: string): Promise<void> {
   for (let waited = 0; ; waited += pollMs) {
     const found = readPidFile(folder);
     if (found === undefined || !isServer(found.pid, folder)) return;
@@ -180,9 +180,9 @@ function isServer(pid: number, folder: string): boolean {
  * Waits until the server accepts connections, after a crash once it has recovered. Throws a PreflightError with its
  * last words if it ends.
  */
-async function accepting(server: ChildProcess, folder: string): Promise<void> {
+async function waitUntilAccepting(server: ChildProcess, folder: string): Promise<void> {
   const failed = new Promise<Error>((resolve) => server.once("error", resolve));
-  const ended = once(server, "exit").then(() => new Error(lastWords(folder)));
+  const ended = once(server, "exit").then(() => new Error(readLastWords(folder)));
   const outcome = Promise.race([failed, ended]);
   for (;;) {
     const error = await Promise.race([outcome, wait(pollMs)]);
@@ -195,7 +195,7 @@ async function accepting(server: ChildProcess, folder: string): Promise<void> {
   }
 }
 
-const lastWords = (folder: string) => {
+const readLastWords = (folder: string) => {
   const lines = readFileSync(join(folder, output), "utf8").trim().split("\n");
   return lines.findLast((line) => /FATAL|PANIC/.test(line)) ?? lines.at(-1) ?? "no output";
 };

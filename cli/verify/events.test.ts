@@ -4,7 +4,7 @@ import type { RpcLog } from "../../src/rpc/log-answers.ts";
 import type { TestDatabase } from "../../test/support/database.ts";
 import { datasourcesFile, lastBlocks, recordingOf } from "../../test/support/recordings.ts";
 import { createRecordedDatabase } from "../../test/support/subgraph/endpoint.ts";
-import { missingRows } from "./events.ts";
+import { findMissingRows } from "./events.ts";
 
 // The cache has the logs of the recording; the index the rows that the original mapping made of them.
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => client?.close());
 
 const look = (asked: object = {}) =>
-  missingRows((text, values) => client.query(text, values), {
+  findMissingRows((text, values) => client.query(text, values), {
     config,
     heads,
     asked: { samples: 500, seed: 1, names: [], ...asked },

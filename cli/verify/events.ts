@@ -5,7 +5,7 @@ import type { Role } from "../../src/deployments/deployment.ts";
 import { deployedContracts } from "../../src/deployments/namespaces.ts";
 import type { BlockRef } from "../../src/ponder/checkpoints.ts";
 import { hasTable, type Statement } from "../../src/ponder/sql-client.ts";
-import { randomOf } from "../samples.ts";
+import { createRandom } from "../samples.ts";
 import type { Asked } from "./questions.ts";
 
 // Missing rows cannot be sampled: the events of the RPC cache say which rows have to exist.
@@ -30,7 +30,7 @@ const roles = Object.keys(events) as (keyof typeof events)[];
 type Kind = { chainId: number; emitter: string; startBlock: number; event: string; row: string };
 
 /** Events of the contracts that the index follows, except the old registry, whose later events it ignores. */
-function kindsOf({ datasources, plugins, rootChainId, chains }: Config): Kind[] {
+function listKinds({ datasources, plugins, rootChainId, chains }: Config): Kind[] {
   return deployedContracts(datasources, roles).flatMap((deployed): Kind[] => {
     const { group, datasourceId, name, contract, chainId, address: emitter } = deployed;
     const isFollowed = !("plugin" in group) || plugins.some((plugin) => plugin === group.plugin);
@@ -71,12 +71,12 @@ type Tools = { config: Config; heads: ReadonlyMap<number, BlockRef>; asked: Aske
  * Looks up events of the RPC cache behind random blocks. Returns their number, and a text for each that lacks a row.
  * Looks up none for an index of a part of the chain.
  */
-export async function missingRows(run: Statement, { config, heads, asked }: Tools) {
+export async function findMissingRows(run: Statement, { config, heads, asked }: Tools) {
   const found = { looked: 0, missing: [] as string[] };
   const isPart = config.blockRange.startBlock !== undefined;
   if (isPart || asked.samples === 0 || !(await hasTable(run, "ponder_sync.logs"))) return found;
-  const random = randomOf(asked.seed);
-  for (const [chainId, kinds] of Map.groupBy(kindsOf(config), ({ chainId }) => chainId)) {
+  const random = createRandom(asked.seed);
+  for (const [chainId, kinds] of Map.groupBy(listKinds(config), ({ chainId }) => chainId)) {
     const head = heads.get(chainId)?.number ?? -1;
     const first = Math.min(...kinds.map(({ startBlock }) => startBlock));
     const points = Array.from({ length: asked.samples }, () =>

@@ -18,12 +18,14 @@ type Place = {
   sign?: { slot: bigint; isThere: (word: bigint) => boolean };
 };
 
-const wordOf = (value: bigint) => numberToHex(value, { size: 32 });
-const hashOf = (...parts: Hex[]) => BigInt(keccak256(Buffer.from(concat(parts).slice(2), "hex")));
-const inMapping = (slot: bigint, key: bigint) => hashOf(wordOf(key), wordOf(slot));
-const bits = (word: bigint, from: number, count: number) => BigInt.asUintN(count, word >> BigInt(from));
-const numberAt = (from: number, count: number) => (word: bigint) => String(bits(word, from, count));
-const addressAt = (from: number) => (word: bigint) => numberToHex(bits(word, from, 160), { size: 20 });
+const encodeWord = (value: bigint) => numberToHex(value, { size: 32 });
+const hashParts = (...parts: Hex[]) => BigInt(keccak256(Buffer.from(concat(parts).slice(2), "hex")));
+const computeMappingSlot = (slot: bigint, key: bigint) => hashParts(encodeWord(key), encodeWord(slot));
+const sliceBits = (word: bigint, from: number, count: number) => BigInt.asUintN(count, word >> BigInt(from));
+const decodeNumberAt = (from: number, count: number) => (word: bigint) =>
+  String(sliceBits(word, from, count));
+const decodeAddressAt = (from: number) => (word: bigint) =>
+  numberToHex(sliceBits(word, from, 160), { size: 20 });
 const isSet = (word: bigint) => word !== 0n;
 
 // Of mainnet, from 2017 to 2020.
@@ -34,15 +36,15 @@ const firstRegistry = "0x314159265dd8dbb310642f98f50c066173c1259b";
  * record is owner, then resolver and ttl in one word. ENS.lll (ens 0.2.2), the first registry, has resolver, owner and
  * ttl at the node, and 32 and 64 slots on.
  */
-function recordPlace(registry: Hex, node: bigint, field: string): Place {
+function locateRecord(registry: Hex, node: bigint, field: string): Place {
   const isFirst = registry === firstRegistry;
-  const record = isFirst ? node : inMapping(0n, node);
+  const record = isFirst ? node : computeMappingSlot(0n, node);
   const second = record + (isFirst ? 0n : 1n);
-  if (field === "resolver") return { slot: second, text: addressAt(0) };
+  if (field === "resolver") return { slot: second, text: decodeAddressAt(0) };
   if (field === "ttl")
-    return isFirst ? { slot: record + 64n, text: String } : { slot: second, text: numberAt(160, 64) };
+    return isFirst ? { slot: record + 64n, text: String } : { slot: second, text: decodeNumberAt(160, 64) };
   // The registry stores its own address for "no owner".
-  const text = (word: bigint) => addressAt(0)(word === BigInt(registry) ? BigInt(zeroAddress) : word);
+  const text = (word: bigint) => decodeAddressAt(0)(word === BigInt(registry) ? BigInt(zeroAddress) : word);
   return { slot: isFirst ? record + 32n : record, text };
 }
 
@@ -55,10 +57,10 @@ const registrars = [
   { owners: 5n, expiries: 9n, baseNode: 3n },
 ];
 
-const registrarPlaces = (managed: bigint, id: bigint, field: string): Place[] =>
+const locateLease = (managed: bigint, id: bigint, field: string): Place[] =>
   registrars.map(({ owners, expiries, baseNode }) => ({
-    slot: inMapping(field === "ownerOf" ? owners : expiries, id),
-    text: field === "ownerOf" ? addressAt(0) : String,
+    slot: computeMappingSlot(field === "ownerOf" ? owners : expiries, id),
+    text: field === "ownerOf" ? decodeAddressAt(0) : String,
     sign: { slot: baseNode, isThere: (word) => word === managed },
   }));
 
@@ -66,34 +68,34 @@ const registrarPlaces = (managed: bigint, id: bigint, field: string): Place[] =>
  * BaseRegistrar (basenames): mapping `nameExpires` at 0; owners as Solady's ERC721 has them, by its seed
  * 0x7d8825530a5a2e7a.
  */
-function basenamesPlace(id: bigint, field: string): Place {
-  if (field !== "ownerOf") return { slot: inMapping(0n, id), text: String };
-  const seeded = hashOf(wordOf(id).slice(0, 58) as Hex, "0x7d882553");
-  return { slot: BigInt.asUintN(256, seeded + 2n * id), text: addressAt(0) };
+function locateBasename(id: bigint, field: string): Place {
+  if (field !== "ownerOf") return { slot: computeMappingSlot(0n, id), text: String };
+  const seeded = hashParts(encodeWord(id).slice(0, 58) as Hex, "0x7d882553");
+  return { slot: BigInt.asUintN(256, seeded + 2n * id), text: decodeAddressAt(0) };
 }
 
 /**
  * NameWrapper (ens-contracts, Linea): mapping `_tokens` at 1; a token is owner, fuses and expiry. The constructor sets
  * the root's.
  */
-const wrapperPlace = (id: bigint): Place => ({
-  slot: inMapping(1n, id),
-  text: (word) => [addressAt(0)(word), bits(word, 160, 32), bits(word, 192, 64)].join(", "),
-  sign: { slot: inMapping(1n, 0n), isThere: isSet },
+const locateWrapped = (id: bigint): Place => ({
+  slot: computeMappingSlot(1n, id),
+  text: (word) => [decodeAddressAt(0)(word), sliceBits(word, 160, 32), sliceBits(word, 192, 64)].join(", "),
+  sign: { slot: computeMappingSlot(1n, 0n), isThere: isSet },
 });
 
 /**
  * PermissionedRegistry (contracts-v2, f8cbc238): mappings `_owners` at 0 and `_entries` at 264; an entry is versions of
  * resource and token and the subregistry, then expiry and resolver. An expiry is never unset.
  */
-function entryPlace(id: bigint, token: bigint, field: string): Place {
-  const entry = inMapping(264n, id);
+function locateEntry(id: bigint, token: bigint, field: string): Place {
+  const entry = computeMappingSlot(264n, id);
   const places: Record<string, Place> = {
-    owner: { slot: inMapping(0n, token), text: addressAt(0) },
-    tokenId: { slot: entry, text: (word) => wordOf(id | bits(word, 32, 32)) },
-    subregistry: { slot: entry, text: addressAt(64) },
-    expiry: { slot: entry + 1n, text: numberAt(0, 64) },
-    resolver: { slot: entry + 1n, text: addressAt(64) },
+    owner: { slot: computeMappingSlot(0n, token), text: decodeAddressAt(0) },
+    tokenId: { slot: entry, text: (word) => encodeWord(id | sliceBits(word, 32, 32)) },
+    subregistry: { slot: entry, text: decodeAddressAt(64) },
+    expiry: { slot: entry + 1n, text: decodeNumberAt(0, 64) },
+    resolver: { slot: entry + 1n, text: decodeAddressAt(64) },
   };
   return { ...(places[field] as Place), sign: { slot: entry + 1n, isThere: isSet } };
 }
@@ -104,7 +106,7 @@ const provable = ["registry", "baseRegistrar", "nameWrapper", "v2Registry"] as c
  * The slots that prove a value, undefined for a contract without a known layout; `read` returns it from their words,
  * undefined if no layout fits.
  */
-export function readingOf({ chainId, to, field, args }: Question, { datasources }: Config) {
+export function planReading({ chainId, to, field, args }: Question, { datasources }: Config) {
   const deployed = deployedContracts(datasources, provable).find(
     (one) => one.chainId === chainId && one.address === to,
   );
@@ -112,14 +114,13 @@ export function readingOf({ chainId, to, field, args }: Question, { datasources 
   const { group, datasourceId, contract, name } = deployed;
   const [key = 0n, token = 0n] = args.map((arg) => BigInt(arg as Hex | bigint));
   const managed = () => BigInt(findManagedName(datasources, datasourceId).node);
-  const signed = () => ({ slot: recordPlace(to, managed(), "owner").slot, isThere: isSet });
+  const signed = () => ({ slot: locateRecord(to, managed(), "owner").slot, isThere: isSet });
   const isBasenames = "plugin" in group && group.plugin === "basenames";
   const placesOf: Record<(typeof provable)[number], () => Place[]> = {
-    registry: () => [{ ...recordPlace(to, key, field), sign: signed() }],
-    baseRegistrar: () =>
-      isBasenames ? [basenamesPlace(key, field)] : registrarPlaces(managed(), key, field),
-    nameWrapper: () => [wrapperPlace(key)],
-    v2Registry: () => [entryPlace(key, token, field)],
+    registry: () => [{ ...locateRecord(to, key, field), sign: signed() }],
+    baseRegistrar: () => (isBasenames ? [locateBasename(key, field)] : locateLease(managed(), key, field)),
+    nameWrapper: () => [locateWrapped(key)],
+    v2Registry: () => [locateEntry(key, token, field)],
   };
   const places = placesOf[contract.role]();
   const slots = places.flatMap(({ slot, sign }) => (sign ? [slot, sign.slot] : [slot]));

@@ -14,7 +14,7 @@ import { startServer } from "../../test/support/server.ts";
 import { headerOf, type State, stateOf, trieOf } from "../../test/support/state-trie.ts";
 import { prove } from "./proofs.ts";
 import type { Question } from "./questions.ts";
-import { provenValue, provenWords } from "./state-proofs.ts";
+import { proveValue, proveWords } from "./state-proofs.ts";
 
 describe("a trie of values by the hashes of their keys", () => {
   const hexOf = (values: Record<string, string>) =>
@@ -33,9 +33,9 @@ describe("a trie of values by the hashes of their keys", () => {
     ],
   ] as [Record<string, string>, Hex][])("proves what %o has, and what it has not", (values, root) => {
     const { nodes } = trieOf(hexOf(values));
-    for (const [key, value] of hexOf(values)) expect(provenValue(root, key, nodes)).toBe(value);
+    for (const [key, value] of hexOf(values)) expect(proveValue(root, key, nodes)).toBe(value);
     for (const absent of ["b", "dogs", "horses", ""])
-      expect(provenValue(root, stringToHex(absent), nodes)).toBeUndefined();
+      expect(proveValue(root, stringToHex(absent), nodes)).toBeUndefined();
   });
 
   test("is not proven by other nodes, by fewer, or by another root", () => {
@@ -43,14 +43,14 @@ describe("a trie of values by the hashes of their keys", () => {
       trieOf(hexOf(values as Record<string, string>)),
     );
     const key = stringToHex("a");
-    expect(() => provenValue(one?.root as Hex, key, other?.nodes ?? [])).toThrow();
-    expect(() => provenValue(one?.root as Hex, key, [])).toThrow();
-    expect(() => provenValue(keccak256("0x"), key, one?.nodes ?? [])).toThrow();
+    expect(() => proveValue(one?.root as Hex, key, other?.nodes ?? [])).toThrow();
+    expect(() => proveValue(one?.root as Hex, key, [])).toThrow();
+    expect(() => proveValue(keccak256("0x"), key, one?.nodes ?? [])).toThrow();
   });
 
   test('is empty if its root is keccak256(rlp(""))', () => {
     const empty = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421";
-    expect(provenValue(empty, "0x00", [])).toBeUndefined();
+    expect(proveValue(empty, "0x00", [])).toBeUndefined();
   });
 });
 
@@ -59,7 +59,7 @@ test("words that are zero, absent, or of no account are 0", () => {
   const slots = [1n, 2n];
   const keys = slots.map((slot) => numberToHex(slot, { size: 32 }));
   for (const address of [owner, resolver])
-    expect(provenWords({ stateRoot, address, slots }, getProof(address, keys))).toEqual(
+    expect(proveWords({ stateRoot, address, slots }, getProof(address, keys))).toEqual(
       new Map(slots.map((slot) => [slot, 0n])),
     );
 });

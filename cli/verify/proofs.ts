@@ -3,11 +3,11 @@ import type { IndexedChain } from "../../src/config/chains.ts";
 import type { Config } from "../../src/config/environment.ts";
 import { countNoun } from "../../src/log/json-log.ts";
 import type { BlockRef } from "../../src/ponder/checkpoints.ts";
-import { nameOfUrl } from "../checks/nodes.ts";
-import { readingOf } from "./layouts.ts";
-import { askThrice, rootOf } from "./proven-headers.ts";
+import { nameUrl } from "../checks/nodes.ts";
+import { planReading } from "./layouts.ts";
+import { askThrice, proveStateRoot } from "./proven-headers.ts";
 import type { Question } from "./questions.ts";
-import { provenWords } from "./state-proofs.ts";
+import { proveWords } from "./state-proofs.ts";
 
 // The state root of a header proves what contracts store, so that nodes need not be believed.
 
@@ -33,13 +33,13 @@ export async function prove(questions: readonly Question[], { config, heads, pro
     const ofChain = questions.filter(({ chainId }) => chainId === chain.id);
     if (head === undefined || ofChain.length === 0) continue;
     const say = (line: string) => found.said.add(`${chain.name}: ${line}`);
-    const stateRoot = await rootOf(chain, head.number, say);
+    const stateRoot = await proveStateRoot(chain, head.number, say);
     const urls = new Set(chain.rpc.http);
     for (const [address, ofContract] of Map.groupBy(ofChain, ({ to }) => to)) {
-      const readings = ofContract.flatMap((question) => readingOf(question, config) ?? []);
+      const readings = ofContract.flatMap((question) => planReading(question, config) ?? []);
       const slots = [...new Set(readings.flatMap((reading) => reading.slots))];
       const asked = stateRoot && { urls, stateRoot, address, slots, block: head.number };
-      const words = asked && (await wordsOf(chain, asked, say));
+      const words = asked && (await readWords(chain, asked, say));
       const proven = words && readings.map(({ read }) => read(words));
       const contract = `${readings[0]?.contract ?? "contract"} ${address}`;
       if (proven === undefined) found.unproven += readings.length;
@@ -73,7 +73,7 @@ const slotsAtOnce = 50;
 /**
  * The words of a contract's storage; undefined if no URL proves them. A URL that does not is left out, and why is said.
  */
-async function wordsOf(
+async function readWords(
   { id, rpc }: IndexedChain,
   { urls, ...asked }: { urls: Set<string>; stateRoot: Hex; address: Hex; slots: bigint[]; block: number },
   say: (line: string) => void,
@@ -86,10 +86,10 @@ async function wordsOf(
     const keys = slots.map((slot) => numberToHex(slot, { size: 32 }));
     try {
       const answer = await askThrice(url, "eth_getProof", [asked.address, keys, numberToHex(asked.block)]);
-      words.push(...provenWords({ ...asked, slots }, answer));
+      words.push(...proveWords({ ...asked, slots }, answer));
     } catch (error) {
       urls.delete(url);
-      say(`no proof from ${nameOfUrl(id, rpc.http, rpc.http.indexOf(url))}: ${(error as Error).message}`);
+      say(`no proof from ${nameUrl(id, rpc.http, rpc.http.indexOf(url))}: ${(error as Error).message}`);
     }
   }
   return new Map(words);

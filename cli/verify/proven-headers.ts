@@ -2,7 +2,7 @@ import pRetry from "p-retry";
 import { type Hex, numberToHex } from "viem";
 import type { IndexedChain } from "../../src/config/chains.ts";
 import { headerHash } from "../../src/rpc/block-proofs.ts";
-import { askUrl, nameOfUrl } from "../checks/nodes.ts";
+import { askUrl, nameUrl } from "../checks/nodes.ts";
 
 type Header = Record<"hash" | "parentHash" | "stateRoot", Hex>;
 
@@ -14,7 +14,7 @@ const retries = { retries: 2, minTimeout: 500 };
  * blocks above, is it or leads to it by parents; else if no URL names another. Says who vouches for it; undefined if
  * nobody does.
  */
-export async function rootOf(
+export async function proveStateRoot(
   { id, rpc, trustedBlock: trusted }: IndexedChain,
   number: number,
   say: (line: string) => void,
@@ -22,8 +22,8 @@ export async function rootOf(
   const urls = [...new Set(rpc.http)];
   const ask = async (block: string) => {
     const refused = (index: number) => (error: Error) =>
-      void say(`no header from ${nameOfUrl(id, urls, index)}: ${error.message}`);
-    const asked = urls.map((url, index) => headerOf(url, block).catch(refused(index)));
+      void say(`no header from ${nameUrl(id, urls, index)}: ${error.message}`);
+    const asked = urls.map((url, index) => readHeader(url, block).catch(refused(index)));
     return (await Promise.all(asked)).filter((header) => header !== undefined);
   };
   const found = await ask(numberToHex(number));
@@ -53,7 +53,7 @@ export const askThrice = (url: string, method: string, params: unknown[]): Promi
   pRetry(async () => (await askUrl(url, method, params)) ?? Promise.reject(missing), retries);
 
 /** A header by number or hash. Rejects with the reason in a few words. */
-async function headerOf(url: string, block: string): Promise<Header> {
+async function readHeader(url: string, block: string): Promise<Header> {
   const method = block.length === 66 ? "eth_getBlockByHash" : "eth_getBlockByNumber";
   const header = (await askThrice(url, method, [block, false])) as Record<string, unknown>;
   const hash = headerHash(header);

@@ -5,7 +5,7 @@ import { deployedContracts, findManagedName } from "../../src/deployments/namesp
 import { isParentCannotControlBurned } from "../../src/ens/registrations.ts";
 import type { Statement } from "../../src/ponder/sql-client.ts";
 import { wrapperExpiry } from "../../src/read/names/v2-walk.ts";
-import { randomOf } from "../samples.ts";
+import { createRandom } from "../samples.ts";
 
 // Values of the index that a contract can confirm, the calls for it, and the rules of contracts that hide values.
 
@@ -55,53 +55,53 @@ type Kind = {
   about(row: Row, config: Config): Question[];
 };
 
-const text = (value: unknown) => (value === null || value === undefined ? "" : String(value));
-const hexOf = (value: unknown) => (value === null || value === undefined ? zero : String(value)) as Hex;
+const formatText = (value: unknown) => (value === null || value === undefined ? "" : String(value));
+const formatHex = (value: unknown) => (value === null || value === undefined ? zero : String(value)) as Hex;
 
-const contractsOf = <R extends Role>({ datasources }: Config, role: R) =>
+const listContracts = <R extends Role>({ datasources }: Config, role: R) =>
   deployedContracts(datasources, [role]);
 
-const ofDomain = (columns: string) => `(SELECT ${columns} FROM domain WHERE domain.id = t.domain_id)`;
+const selectFromDomain = (columns: string) => `(SELECT ${columns} FROM domain WHERE domain.id = t.domain_id)`;
 
-function kindsOf(config: Config): Kind[] {
+function listKinds(config: Config): Kind[] {
   const chainOf = config.isSubgraphCompatible ? `${config.rootChainId}` : `split_part(e.id, '-', 1)::int`;
   const named = {
     column: "domain_id",
-    more: `${ofDomain("array[domain.labelhash, domain.parent_id, domain.name, domain.chain_id::text]")} AS names`,
+    more: `${selectFromDomain("array[domain.labelhash, domain.parent_id, domain.name, domain.chain_id::text]")} AS names`,
   };
-  const resolvers = [...resolversOf(config).keys()].map((key) => `'${key.split(":")[1]}'`);
+  const resolvers = [...collectResolvers(config).keys()].map((key) => `'${key.split(":")[1]}'`);
   return [
     {
-      ...{ table: "domain", column: "id", about: ofRegistry },
+      ...{ table: "domain", column: "id", about: askRegistry },
       // Chains of the registries that set the node's owner.
       more: `(SELECT array_agg(DISTINCT ${chainOf}) FROM domain_event e WHERE e.domain_id = t.id AND e.type IN ('NewOwner', 'Transfer')) AS chains`,
     },
-    { ...named, table: "registration", about: ofRegistrar },
+    { ...named, table: "registration", about: askRegistrar },
     {
-      ...{ ...named, table: "wrapped_domain", about: ofWrapper },
+      ...{ ...named, table: "wrapped_domain", about: askWrapper },
       more: `${named.more}, ${wrapperExpiry("t")} AS expiry`,
     },
     {
-      ...{ table: "resolver", column: "domain_id", about: ofResolver },
+      ...{ table: "resolver", column: "domain_id", about: askResolver },
       where: resolvers.length === 0 ? "false" : `address IN (${resolvers})`,
       more: `(SELECT array_agg(jsonb_build_array(k, (SELECT e.value FROM resolver_event e WHERE e.resolver_id = t.id
         AND e.type = 'TextChanged' AND e.key = k ORDER BY e.block_number DESC, length(e.id) DESC, e.id DESC LIMIT 1)))
-        FROM unnest(t.texts) k) AS values, ${ofDomain("domain.name")} AS name`,
+        FROM unnest(t.texts) k) AS values, ${selectFromDomain("domain.name")} AS name`,
     },
   ];
 }
 
 /** Entries of the registries in a fixed place; the code of others is up to those who deploy them. */
-const entryKindsOf = ({ datasources, plugins }: Config): Kind[] =>
+const listEntryKinds = ({ datasources, plugins }: Config): Kind[] =>
   deployedContracts(datasources, plugins.includes("ensv2") ? ["v2Registry"] : []).map(
     ({ chainId, address }) => ({
-      ...{ table: "v2_entries", column: "node", sortedBy: "storage_id", more: "NULL", about: ofEntry },
+      ...{ table: "v2_entries", column: "node", sortedBy: "storage_id", more: "NULL", about: askEntry },
       where: `chain_id = ${chainId} AND registry = '${address}'`,
     }),
   );
 
 // Ids and nodes are hashes: the next one from a random point is as good as random. Small tables are read whole.
-async function rowsOf(
+async function readRows(
   run: Statement,
   { table, column, sortedBy = column, more, where = "true" }: Kind,
   { samples, names, random }: Asked & { random: () => number },
@@ -120,11 +120,11 @@ async function rowsOf(
 }
 
 /** Questions about sampled and given rows, each once. `run` reads a snapshot of the index. */
-export async function questionsOf(run: Statement, config: Config, asked: Asked): Promise<Question[]> {
-  const random = randomOf(asked.seed);
+export async function readQuestions(run: Statement, config: Config, asked: Asked): Promise<Question[]> {
+  const random = createRandom(asked.seed);
   const questions: Question[] = [];
-  for (const kind of [...kindsOf(config), ...(asked.proofs ? entryKindsOf(config) : [])]) {
-    const rows = await rowsOf(run, kind, { ...asked, random });
+  for (const kind of [...listKinds(config), ...(asked.proofs ? listEntryKinds(config) : [])]) {
+    const rows = await readRows(run, kind, { ...asked, random });
     const found = new Set(rows.map(({ id }) => id));
     const absent = asked.names.map((name) => ({ id: namehash(name), name, is_migrated: true }));
     if (kind.table === "domain") rows.push(...absent.filter(({ id }) => !found.has(id)));
@@ -136,37 +136,40 @@ export async function questionsOf(run: Statement, config: Config, asked: Asked):
 
 type About = Omit<Question, "field" | "ours">;
 
-const asked = (about: About, values: { [F in Field]?: string | undefined }): Question[] =>
+const buildQuestions = (about: About, values: { [F in Field]?: string | undefined }): Question[] =>
   Object.entries(values).flatMap(([field, ours]) =>
     ours === undefined ? [] : [{ ...about, field: field as Field, ours }],
   );
 
-function ofRegistry({ id, name, chains, is_migrated: isMigrated, ...row }: Row, config: Config): Question[] {
+function askRegistry({ id, name, chains, is_migrated: isMigrated, ...row }: Row, config: Config): Question[] {
   const [chainId = config.rootChainId, ...others] = (chains as number[] | null) ?? [];
-  const registries = contractsOf(config, "registry").filter((one) => one.chainId === chainId);
+  const registries = listContracts(config, "registry").filter((one) => one.chainId === chainId);
   const wanted = isMigrated === false ? "old" : "new";
   const registry = registries.find(({ contract }) => contract.generation === wanted) ?? registries.at(-1);
   // The index keeps the last event's values if registries of several chains have the node.
   if (registry?.address === undefined || others.length > 0) return [];
   const { address: to } = registry;
   // The registry stores its own address for "no owner", and returns the zero address for it.
-  const owner = hexOf(row["owner_id"]);
+  const owner = formatHex(row["owner_id"]);
   // The registry's constructor sets the root's first owner without an event.
-  const isFirstOwner = BigInt(text(id)) === 0n && chains === null;
-  const about = { chainId, to, args: [id], row: `domain ${text(name) || text(id)}` };
-  return asked(about, {
+  const isFirstOwner = BigInt(formatText(id)) === 0n && chains === null;
+  const about = { chainId, to, args: [id], row: `domain ${formatText(name) || formatText(id)}` };
+  return buildQuestions(about, {
     owner: isFirstOwner ? undefined : owner === to ? zero : owner,
     resolver:
       chainId === config.rootChainId
-        ? (text(row["resolver_id"]).match(/0x[0-9a-f]{40}/)?.[0] ?? zero)
+        ? (formatText(row["resolver_id"]).match(/0x[0-9a-f]{40}/)?.[0] ?? zero)
         : undefined,
-    ttl: text(row["ttl"] ?? 0),
+    ttl: formatText(row["ttl"] ?? 0),
   });
 }
 
-function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row, config: Config): Question[] {
+function askRegistrar(
+  { names, expiry_date: expiry, registrant_id: holder }: Row,
+  config: Config,
+): Question[] {
   const [label, parent, name] = (names as (Hex | null)[] | null) ?? [];
-  const registrar = contractsOf(config, "baseRegistrar").find(
+  const registrar = listContracts(config, "baseRegistrar").find(
     ({ datasourceId }) => findManagedName(config.datasources, datasourceId).node === parent,
   );
   if (!label || registrar?.address === undefined) return [];
@@ -176,44 +179,50 @@ function ofRegistrar({ names, expiry_date: expiry, registrant_id: holder }: Row,
   const asOurs = (theirs: string, now: number) =>
     theirs === "reverted" && Number(expiry) <= now ? undefined : theirs;
   return [
-    ...asked(about, { nameExpires: text(expiry) }),
-    ...asked({ ...about, asOurs }, { ownerOf: hexOf(holder) }),
+    ...buildQuestions(about, { nameExpires: formatText(expiry) }),
+    ...buildQuestions({ ...about, asOurs }, { ownerOf: formatHex(holder) }),
   ];
 }
 
-function ofWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, config: Config): Question[] {
+function askWrapper({ id, names, owner_id: owner, fuses: signed, expiry }: Row, config: Config): Question[] {
   const [, , name, home = null] = (names as (string | null)[] | null) ?? [];
   const fuses = Number(signed) >>> 0;
   // One table has the rows of all wrappers.
   const chainId = home === null ? config.rootChainId : Number(home);
-  const to = contractsOf(config, "nameWrapper").find((one) => one.chainId === chainId)?.address;
+  const to = listContracts(config, "nameWrapper").find((one) => one.chainId === chainId)?.address;
   if (to === undefined) return [];
-  const ours = `${text(owner)}, ${fuses}, ${text(expiry)}`;
+  const ours = `${formatText(owner)}, ${fuses}, ${formatText(expiry)}`;
   // After the expiry the name wrapper returns no fuses, and no owner if the parent had given up control.
-  const lapsed = `${isParentCannotControlBurned(fuses) ? zero : owner}, 0, ${text(expiry)}`;
+  const lapsed = `${isParentCannotControlBurned(fuses) ? zero : owner}, 0, ${formatText(expiry)}`;
   const asOurs = (theirs: string, now: number) => (Number(expiry) < now && theirs === lapsed ? ours : theirs);
-  const about = { chainId, to, args: [BigInt(text(id))], row: `wrapped ${name ?? text(id)}`, asOurs };
-  return asked(about, { getData: ours });
+  const about = {
+    chainId,
+    to,
+    args: [BigInt(formatText(id))],
+    row: `wrapped ${name ?? formatText(id)}`,
+    asOurs,
+  };
+  return buildQuestions(about, { getData: ours });
 }
 
-function ofEntry(row: Row): Question[] {
+function askEntry(row: Row): Question[] {
   const { owner, token_id: tokenId, resolver, subregistry } = row as Record<string, Hex>;
-  const [chainId, name] = [Number(row["chain_id"]), Buffer.from(text(row["label"]).slice(2), "hex")];
+  const [chainId, name] = [Number(row["chain_id"]), Buffer.from(formatText(row["label"]).slice(2), "hex")];
   const about = {
     chainId,
     to: row["registry"] as Hex,
     args: [row["storage_id"], tokenId],
     row: `entry ${name}`,
   };
-  return asked(about, { owner, tokenId, expiry: text(row["expiry"]), resolver, subregistry });
+  return buildQuestions(about, { owner, tokenId, expiry: formatText(row["expiry"]), resolver, subregistry });
 }
 
 /**
  * Public resolvers, which store what they answer, by chain and address. The value is true for those with the default
  * address.
  */
-function resolversOf(config: Config): Map<string, boolean> {
-  const all = contractsOf(config, "staticResolver").filter(
+function collectResolvers(config: Config): Map<string, boolean> {
+  const all = listContracts(config, "staticResolver").filter(
     ({ contract, address }) => address && !contract.isExtended,
   );
   return new Map(
@@ -221,20 +230,26 @@ function resolversOf(config: Config): Map<string, boolean> {
   );
 }
 
-function ofResolver(row: Row, config: Config): Question[] {
-  const chainId = config.isSubgraphCompatible ? config.rootChainId : Number(text(row["id"]).split("-")[0]);
+function askResolver(row: Row, config: Config): Question[] {
+  const chainId = config.isSubgraphCompatible
+    ? config.rootChainId
+    : Number(formatText(row["id"]).split("-")[0]);
   const to = row["address"] as Hex;
-  const hasDefault = resolversOf(config).get(`${chainId}:${to}`);
+  const hasDefault = collectResolvers(config).get(`${chainId}:${to}`);
   if (hasDefault === undefined) return [];
   const node = row["domain_id"] as Hex;
-  const about = { chainId, to, args: [node], row: `resolver ${text(row["name"]) || node}` };
+  const about = { chainId, to, args: [node], row: `resolver ${formatText(row["name"]) || node}` };
   // Older resolvers lack some functions.
   const asOurs = (theirs: string) => (theirs === "reverted" && !row["content_hash"] ? undefined : theirs);
   const values = (row["values"] as [string, string | null][] | null) ?? [];
   return [
-    ...asked(about, { addr: hasDefault && row["addr_id"] === null ? undefined : hexOf(row["addr_id"]) }),
-    ...asked({ ...about, asOurs }, { contenthash: text(row["content_hash"] ?? "0x") }),
+    ...buildQuestions(about, {
+      addr: hasDefault && row["addr_id"] === null ? undefined : formatHex(row["addr_id"]),
+    }),
+    ...buildQuestions({ ...about, asOurs }, { contenthash: formatText(row["content_hash"] ?? "0x") }),
     // If the event has no value, only the chain has the text.
-    ...values.flatMap(([key, ours]) => asked({ ...about, args: [node, key] }, { text: ours ?? undefined })),
+    ...values.flatMap(([key, ours]) =>
+      buildQuestions({ ...about, args: [node, key] }, { text: ours ?? undefined }),
+    ),
   ];
 }

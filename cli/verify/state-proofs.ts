@@ -7,15 +7,15 @@ import { emptyRoot } from "../../src/rpc/block-proofs.ts";
 
 type TrieNode = Hex | readonly TrieNode[];
 
-const hashOf = (hex: Hex) => keccak256(Buffer.from(hex.slice(2), "hex"));
+const hashHex = (hex: Hex) => keccak256(Buffer.from(hex.slice(2), "hex"));
 
 /**
  * The value of a key in the trie with a root, undefined if the nodes prove that it has none. Throws if they prove
  * neither.
  */
-export function provenValue(root: Hex, key: Hex, nodes: readonly Hex[]): Hex | undefined {
-  const byHash = new Map(nodes.map((node) => [hashOf(node), node]));
-  let path = hashOf(key).slice(2);
+export function proveValue(root: Hex, key: Hex, nodes: readonly Hex[]): Hex | undefined {
+  const byHash = new Map(nodes.map((node) => [hashHex(node), node]));
+  let path = hashHex(key).slice(2);
   let link: TrieNode = root === emptyRoot ? "0x" : root;
   while (link !== "0x") {
     // A node below 32 bytes stands in place of its hash.
@@ -41,18 +41,18 @@ type Proof = { accountProof: Hex[]; storageProof: { key: Hex; proof: Hex[] }[] }
  * The words of a contract's storage as a response to `eth_getProof` proves them, 0 for absent ones. Throws if it does
  * not prove each.
  */
-export function provenWords(
+export function proveWords(
   { stateRoot, address, slots }: { stateRoot: Hex; address: Hex; slots: readonly bigint[] },
   answer: unknown,
 ): Map<bigint, bigint> {
   try {
     const { accountProof, storageProof } = answer as Proof;
-    const account = provenValue(stateRoot, address, accountProof);
+    const account = proveValue(stateRoot, address, accountProof);
     // An account is nonce, balance, storage root and hash of the code.
     const storageRoot = account === undefined ? emptyRoot : (fromRlp(account, "hex")[2] as Hex);
     const proofs = new Map(storageProof.map(({ key, proof }) => [BigInt(key), proof]));
     const words = slots.map((slot): [bigint, bigint] => {
-      const value = provenValue(storageRoot, numberToHex(slot, { size: 32 }), proofs.get(slot) ?? []);
+      const value = proveValue(storageRoot, numberToHex(slot, { size: 32 }), proofs.get(slot) ?? []);
       const word = value === undefined ? "0x" : (fromRlp(value, "hex") as Hex);
       return [slot, word === "0x" ? 0n : BigInt(word)];
     });

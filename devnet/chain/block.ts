@@ -22,7 +22,7 @@ export type Block = {
 };
 
 /** A block of these answers; the receipts contain its logs. */
-export function blockOf(fields: Answer, transactions: Answer[], receipts: Answer[]): Block {
+export function toBlock(fields: Answer, transactions: Answer[], receipts: Answer[]): Block {
   return {
     number: Number(fields["number"]),
     hash: fields["hash"] as Hex,
@@ -42,7 +42,7 @@ export function recordedBlocks({ blocks, transactions, receipts }: Recording): B
   return blocks
     .map((fields) => {
       const own = (transactionsOf.get(fields["hash"]) ?? []).sort(byIndex);
-      return blockOf(
+      return toBlock(
         fields,
         own,
         own.map((transaction) => receiptOf.get(transaction["hash"]) ?? { logs: [] }),
@@ -87,14 +87,14 @@ export type PlannedBlock = {
  */
 export function buildBlock(planned: PlannedBlock): Block {
   const { chainId, transactions } = planned;
-  const pending = transactions.map((transaction) => pendingOf(chainId, transaction));
+  const pending = transactions.map((transaction) => buildPending(chainId, transaction));
   let gasSum = 0n;
   // Gas that the block used up to and with each transaction.
   const gasAfter = pending.map(({ gas }) => {
     gasSum += BigInt(gas);
     return numberToHex(gasSum);
   });
-  const header = headerOf(
+  const header = buildHeader(
     planned,
     pending.map(({ hash }) => hash),
     gasAfter,
@@ -138,10 +138,10 @@ export function buildBlock(planned: PlannedBlock): Block {
       contractAddress: null,
     };
   });
-  return blockOf(fields, answers, receipts);
+  return toBlock(fields, answers, receipts);
 }
 
-function headerOf(
+function buildHeader(
   { parent, timestamp, transactions, entropy, bloom }: PlannedBlock,
   hashes: readonly Hex[],
   gasAfter: readonly Hex[],
@@ -176,7 +176,7 @@ function headerOf(
 }
 
 /** The fields of a transaction that its block does not determine. */
-function pendingOf(chainId: number, { from, to, value, logs, nonce = 0, ...given }: PlannedTransaction) {
+function buildPending(chainId: number, { from, to, value, logs, nonce = 0, ...given }: PlannedTransaction) {
   const fields = {
     type: "0x2",
     chainId: numberToHex(chainId),

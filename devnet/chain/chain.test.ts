@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { headerHash } from "../../src/rpc/block-proofs.ts";
-import { type Block, blockOf } from "./block.ts";
+import { type Block, toBlock } from "./block.ts";
 import { createChain } from "./chain.ts";
 
 const hash = (digits: string) => `0x${digits.padStart(64, "0")}` as const;
@@ -13,7 +13,7 @@ function block(number: number, branch = "a", transactions: string[] = []): Block
     hash: own,
     parentHash: hash(`a${(number - 1).toString(16)}`),
   };
-  return blockOf({ ...fields, timestamp: `0x${(number * 10).toString(16)}` }, all, []);
+  return toBlock({ ...fields, timestamp: `0x${(number * 10).toString(16)}` }, all, []);
 }
 
 const chain = (standIns?: number) =>

@@ -1,6 +1,6 @@
 import { type ChainCalls, ownCalls, rootCalls } from "../calls.ts";
 import type { PlannedTransaction } from "../chain/block.ts";
-import { createLife, deploymentOf } from "../life.ts";
+import { createLife, readDeployment } from "../life.ts";
 import { type DevNode, startNode } from "../node.ts";
 import { type ChainName, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readAddresses, readRecording } from "../recording.ts";
@@ -36,8 +36,8 @@ export const openChains: Readonly<Record<DemoWorld, () => Promise<DemoChains>>> 
 };
 
 const shownOnRoot = {
-  begin: (now: number) => showNames(deploymentOf("root"), now),
-  before: (now: number) => longAgo(deploymentOf("root"), now),
+  begin: (now: number) => showNames(readDeployment("root"), now),
+  before: (now: number) => longAgo(readDeployment("root"), now),
 };
 
 // The three recorded chains, with contracts that answer calls and names that lead from one to the other.
@@ -53,7 +53,7 @@ async function openThreeChains(): Promise<DemoChains> {
         return name === "root" ? rootCalls(own, calls.get("base")!, calls.get("linea")!) : own.calls;
       },
     });
-    const begin = (now: number) => showcase(deploymentOf(name), now);
+    const begin = (now: number) => showcase(readDeployment(name), now);
     const { begin: shown, before } = shownOnRoot;
     nodes.unshift(
       name === "root"
@@ -80,6 +80,6 @@ export function goLive(chains: DemoChains): void {
 
 function liveChain(name: ChainName) {
   const folder = recordingFolder(name);
-  const life = createLife(deploymentOf(name), Math.floor(Math.random() * 2 ** 31));
+  const life = createLife(readDeployment(name), Math.floor(Math.random() * 2 ** 31));
   return { name, recording: readRecording(folder), addresses: readAddresses(folder), life };
 }

@@ -6,14 +6,14 @@ import { chainIds, readTable } from "../recorded-chains.ts";
 export const demoDatasources = fileURLToPath(new URL("datasources.json", import.meta.url));
 
 const table = readTable("demo/datasources.json");
-const addressOf = (source: string, name: string) =>
+const findAddress = (source: string, name: string) =>
   table[source]?.[chainIds.root]?.contracts[name]?.address as Hex;
 
 /** Contracts on the root chain that the recordings lack, which lead to the names on the other chains. */
 export const bridges = {
-  reverseResolver: addressOf("rrRoot", "DefaultReverseResolver3"),
-  baseReverseResolver: addressOf("rrRoot", "BaseReverseResolver"),
-  lineaReverseResolver: addressOf("rrRoot", "LineaReverseResolver"),
-  baseResolver: addressOf("ensroot", "BasenamesL1Resolver"),
-  lineaResolver: addressOf("ensroot", "LineanamesL1Resolver"),
+  reverseResolver: findAddress("rrRoot", "DefaultReverseResolver3"),
+  baseReverseResolver: findAddress("rrRoot", "BaseReverseResolver"),
+  lineaReverseResolver: findAddress("rrRoot", "LineaReverseResolver"),
+  baseResolver: findAddress("ensroot", "BasenamesL1Resolver"),
+  lineaResolver: findAddress("ensroot", "LineanamesL1Resolver"),
 };

@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { endingOf, isAnswered, waitWhileRunning } from "../indexing-service.ts";
+import { describeEnding, isAnswered, waitWhileRunning } from "../indexing-service.ts";
 import { freePort } from "../ports.ts";
 import type { ServiceProcess } from "../service-process.ts";
 import { WaitError } from "../wait.ts";
 import type { DemoChains, DemoWorld } from "./chains.ts";
-import { type Chains, describeProgress, type Progress, progressOf } from "./progress.ts";
+import { type Chains, describeProgress, measureProgress, type Progress } from "./progress.ts";
 import { demoScreen } from "./screen.ts";
 import { type DemoServices, startServices } from "./services.ts";
 
@@ -83,7 +83,7 @@ function describeIndex(url: string, chains: DemoChains) {
     );
     if (response?.status !== 200) return "the index is starting";
     const { realtimeProjection } = (await response.json()) as Status;
-    const progress = progressOf(realtimeProjection.snapshot.omnichainSnapshot.chains, heads);
+    const progress = measureProgress(realtimeProjection.snapshot.omnichainSnapshot.chains, heads);
     const at = performance.now();
     first ??= { progress, at };
     return `${describeProgress(progress, first.progress, (at - first.at) / 1_000)}; open ${url}/`;
@@ -105,5 +105,5 @@ async function untilEnd(services: readonly ServiceProcess[], signal: AbortSignal
     once(signal, "abort").then(() => undefined),
     ...services.map((service) => service.ended.then(() => service)),
   ]);
-  if (ended !== undefined) throw new WaitError(endingOf(ended));
+  if (ended !== undefined) throw new WaitError(describeEnding(ended));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeProgress, progressOf } from "./progress.ts";
+import { describeProgress, measureProgress } from "./progress.ts";
 
 const block = (number: number) => ({ number, timestamp: number });
 const config = (start: number) => ({ configType: "indefinite", startBlock: block(start) });
@@ -25,7 +25,7 @@ test("blocks of chains that wait for their turn count as missing, those of live 
     [2, 500],
     [3, 100],
   ]);
-  expect(progressOf(chains, heads)).toEqual({ done: 150, all: 800 });
+  expect(measureProgress(chains, heads)).toEqual({ done: 150, all: 800 });
 });
 
 test("the expected end follows from the speed; without any there is none", () => {

@@ -15,7 +15,7 @@ export type Chains = Record<
 export type Progress = { done: number; all: number };
 
 /** Progress of a backfill; `heads`: newest block of each chain by id, for chains whose turn has not come. */
-export function progressOf(chains: Chains, heads: ReadonlyMap<number, number>): Progress {
+export function measureProgress(chains: Chains, heads: ReadonlyMap<number, number>): Progress {
   const progress = { done: 0, all: 0 };
   for (const [id, head] of heads) {
     const chain = chains[id];

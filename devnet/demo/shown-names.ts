@@ -2,7 +2,7 @@ import { type Hex, keccak256, namehash, pad, stringToHex, toHex, zeroAddress } f
 import { packetToBytes } from "viem/ens";
 import { wrappedControllerAbi } from "../../abis/registrars.ts";
 import type { PlannedTransaction } from "../chain/block.ts";
-import { emits, logsOf } from "../events.ts";
+import { createLogEncoder, emits } from "../events.ts";
 import { addressesFor, type Deployment, register, renew, setRecords } from "../life.ts";
 import { recordingFolder } from "../recorded-chains.ts";
 import { readAddresses } from "../recording.ts";
@@ -15,7 +15,7 @@ export const shownNames = { wrapped: "locked.eth", premium: "auction.eth", agent
 
 const { NameWrapper, WrappedEthRegistrarController } = readAddresses(recordingFolder("root"));
 const [wrapper, wrappedController] = [NameWrapper!, WrappedEthRegistrarController!];
-const soldWrapped = logsOf(wrappedControllerAbi, "NameRegistered");
+const soldWrapped = createLogEncoder(wrappedControllerAbi, "NameRegistered");
 const day = 86_400n;
 // Of .eth: days after an expiry in which only the holder may renew, then days of a falling premium.
 const [graceDays, premiumDays] = [90n, 21n];
@@ -23,7 +23,7 @@ const [graceDays, premiumDays] = [90n, 21n];
 const fuses = { CANNOT_UNWRAP: 1, CANNOT_TRANSFER: 4, PARENT_CANNOT_CONTROL: 0x10000, IS_DOT_ETH: 0x20000 };
 const owner = referrer;
 const encodedReferrer = pad(referrer);
-const labelOf = (name: string) => name.slice(0, -".eth".length);
+const cutLabel = (name: string) => name.slice(0, -".eth".length);
 
 /** The texts of ENSIP-25 and ENSIP-26, with ENSIP-25's example of a registry. */
 const agentTexts = {
@@ -35,7 +35,7 @@ const agentTexts = {
 /** Registrations and a renewal of the shown names; `now` in Unix seconds. */
 export function showNames(deployment: Deployment, now: number): PlannedTransaction[] {
   const lease = { owner, expires: BigInt(now) + 365n * day, cost: 5n * 10n ** 15n };
-  const agent = { ...lease, label: labelOf(shownNames.agent), referrer: encodedReferrer };
+  const agent = { ...lease, label: cutLabel(shownNames.agent), referrer: encodedReferrer };
   const addresses = addressesFor("root", owner);
   return [
     register(deployment, { ...agent, records: { addresses, texts: agentTexts } }),
@@ -50,7 +50,7 @@ export function showNames(deployment: Deployment, now: number): PlannedTransacti
 /** A block of the past, with the registration of the name that is now halfway through its premium auction. */
 export function longAgo(deployment: Deployment, now: number) {
   const expires = BigInt(now) - (premiumDays * day) / 2n - graceDays * day;
-  const sale = { label: labelOf(shownNames.premium), owner, expires, cost: 10n ** 15n };
+  const sale = { label: cutLabel(shownNames.premium), owner, expires, cost: 10n ** 15n };
   return { timestamp: Number(expires - 30n * day), transactions: [register(deployment, sale)] };
 }
 
@@ -60,7 +60,7 @@ function registerLocked(
   { expires, cost }: { expires: bigint; cost: bigint },
 ): PlannedTransaction[] {
   const name = shownNames.wrapped;
-  const [hash, node] = [keccak256(stringToHex(labelOf(name))), namehash(name)];
+  const [hash, node] = [keccak256(stringToHex(cutLabel(name))), namehash(name)];
   const id = BigInt(hash);
   const leased = fuses.PARENT_CANNOT_CONTROL | fuses.IS_DOT_ETH;
   const wireName = toHex(packetToBytes(name));
@@ -71,7 +71,7 @@ function registerLocked(
     emits.wrappedTransfer(wrapper, wrappedController, zeroAddress, owner, BigInt(node), 1n),
     emits.wrapped(wrapper, node, wireName, owner, leased, expires + graceDays * day),
     emits.newResolver(registry, node, resolver),
-    soldWrapped(wrappedController, labelOf(name), hash, owner, cost, 0n, expires),
+    soldWrapped(wrappedController, cutLabel(name), hash, owner, cost, 0n, expires),
   ];
   const burned = [emits.fusesSet(wrapper, node, leased | fuses.CANNOT_UNWRAP | fuses.CANNOT_TRANSFER)];
   return [

@@ -31,7 +31,7 @@ export function createMethods(
 }
 
 function blockMethods(chain: Chain): [name: string, method: RpcMethod][] {
-  const byTag = (tag: unknown): Block | undefined => chain.block(numberOf(chain, tag));
+  const byTag = (tag: unknown): Block | undefined => chain.block(resolveBlockNumber(chain, tag));
   const byHash = (hash: unknown): Block | undefined => chain.blockWithHash(z.string().parse(hash));
   const transaction = (hash: unknown) => chain.transaction(z.string().parse(hash));
   const shown = (block: Block | undefined, full: unknown) =>
@@ -50,7 +50,7 @@ function callMethod(chain: Chain, calls: Recording["calls"], contracts: Contract
   const recorded = new Map(calls.map((call) => [callKey(call.to, call.data, call.block), call]));
   return ([call, tag]) => {
     const { to, data, input } = z.record(z.string(), z.unknown()).parse(call);
-    const block = numberOf(chain, tag);
+    const block = resolveBlockNumber(chain, tag);
     const callData = String(data ?? input ?? "0x") as Hex;
     const found = recorded.get(callKey(String(to), callData, toHex(block)));
     if (found?.error !== undefined) throw new RpcError(found.error);
@@ -100,12 +100,12 @@ export function filterLogs(chain: Chain, filter: unknown): BlockLog[] {
 }
 
 function range(chain: Chain, fromBlock: unknown, toBlock: unknown): Block[] {
-  const [from, to] = [numberOf(chain, fromBlock), numberOf(chain, toBlock)];
+  const [from, to] = [resolveBlockNumber(chain, fromBlock), resolveBlockNumber(chain, toBlock)];
   if (from > to) throw new RpcError({ code: -32602, message: "fromBlock is after toBlock" });
   return chain.range(from, to);
 }
 
-function numberOf(chain: Chain, tag: unknown): number {
+function resolveBlockNumber(chain: Chain, tag: unknown): number {
   const number = chain.numberOf(tag);
   if (number === undefined)
     throw new RpcError({ code: -32602, message: "a block must be a tag or a hex number" });

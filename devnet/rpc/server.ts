@@ -101,7 +101,7 @@ export async function serveRpc({
   async function answerCalls(request: IncomingMessage, response: ServerResponse) {
     if (faults.current().down) return void request.socket.destroy();
     const { success, data } = requestSchema.safeParse(parseJson(await text(request)));
-    if (!success) return send(response, 200, errorOf(null, -32600, "invalid request"));
+    if (!success) return send(response, 200, buildError(null, -32600, "invalid request"));
     const calls = [data].flat();
     for (const { method } of calls) counts.set(method, (counts.get(method) ?? 0) + 1);
     const { delayMs } = faults.current();
@@ -144,16 +144,16 @@ const requestSchema = z.union([callSchema, z.array(callSchema).min(1)]);
 function answer(methods: ReadonlyMap<string, RpcMethod>, call: z.infer<typeof callSchema>): object {
   const { id = null, method, params } = call;
   const serve = methods.get(method);
-  if (serve === undefined) return errorOf(id, -32601, `the method ${method} does not exist`);
+  if (serve === undefined) return buildError(id, -32601, `the method ${method} does not exist`);
   try {
     return { jsonrpc: "2.0", id, result: serve(params) };
   } catch (error) {
-    if (error instanceof RpcError) return errorOf(id, error.code, error.message);
-    return errorOf(id, error instanceof z.ZodError ? -32602 : -32603, String(error));
+    if (error instanceof RpcError) return buildError(id, error.code, error.message);
+    return buildError(id, error instanceof z.ZodError ? -32602 : -32603, String(error));
   }
 }
 
-const errorOf = (id: string | number | null, code: number, message: string) => ({
+const buildError = (id: string | number | null, code: number, message: string) => ({
   ...{ jsonrpc: "2.0", id },
   error: { code, message },
 });

@@ -36,7 +36,7 @@ function scan(text: string) {
   let [columns, label, problem, isOpen] = [0, "", undefined as string | undefined, false];
   for (let start = 0; start <= text.length; columns++) {
     const isQuoted = text[start] === '"';
-    const close = isQuoted ? closingQuote(text, start + 1) : start;
+    const close = isQuoted ? findClosingQuote(text, start + 1) : start;
     isOpen = close < 0;
     const comma = isOpen ? -1 : text.indexOf(",", close);
     const end = comma < 0 ? text.length : comma;
@@ -52,7 +52,7 @@ function scan(text: string) {
 }
 
 // Two quotes stand for one. A regular expression would need a stack for millions of them.
-function closingQuote(text: string, from: number): number {
+function findClosingQuote(text: string, from: number): number {
   let at = text.indexOf('"', from);
   while (at >= 0 && text[at + 1] === '"') at = text.indexOf('"', at + 2);
   return at;

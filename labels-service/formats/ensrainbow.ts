@@ -89,7 +89,7 @@ function readHeader(head: Buffer): LabelSetPin {
 }
 
 function parseHeader(bytes: Buffer): LabelSetPin {
-  const fields = fieldsOf(bytes);
+  const fields = parseFields(bytes);
   if (fields === undefined) throw new InputError("The file's header is broken.");
   const text = (field: number) => Buffer.from(fields.bytes.get(field) ?? []).toString("utf8");
   if (text(1) !== identifier) throw new InputError("This is not an .ensrainbow file.");
@@ -103,7 +103,7 @@ function parseHeader(bytes: Buffer): LabelSetPin {
 }
 
 function readRecord(sink: RowSink, message: Buffer): void {
-  const fields = fieldsOf(message)?.bytes;
+  const fields = parseFields(message)?.bytes;
   const [given, label] = [fields?.get(1), fields?.get(2)];
   if (fields === undefined) sink.invalid("the record is broken");
   else if (given?.length !== 32) {
@@ -115,7 +115,7 @@ function readRecord(sink: RowSink, message: Buffer): void {
  * Fields of a message by number, in any order, repeated or unknown, as Protocol Buffers allow; undefined for a broken
  * message.
  */
-function fieldsOf(message: Buffer) {
+function parseFields(message: Buffer) {
   const fields = { bytes: new Map<number, Uint8Array>(), numbers: new Map<number, number>() };
   try {
     const reader = new BinaryReader(message);

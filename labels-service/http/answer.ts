@@ -18,14 +18,14 @@ export type Answer = {
 export type Outcome = "ok" | "healed" | "unknown" | "refused" | "not_ready" | "busy" | "not_found" | "failed";
 
 /** 200 with a serialised JSON body. */
-export function jsonAnswer(body: Answer["body"], outcome: Outcome = "ok"): Answer {
+export function createJsonAnswer(body: Answer["body"], outcome: Outcome = "ok"): Answer {
   return { status: 200, contentType: "application/json", body, outcome };
 }
 
 const outcomes: Record<number, Outcome> = { 404: "unknown", 500: "failed", 503: "not_ready" };
 
 /** JSON error body of the label endpoints. */
-export function errorAnswer(status: number, error: string): Answer {
+export function createErrorAnswer(status: number, error: string): Answer {
   return {
     status,
     contentType: "application/json",
@@ -43,16 +43,16 @@ export const notFound: Answer = {
 };
 
 /** Answer of endpoints that need a label database while there is none. */
-export const notReady = errorAnswer(503, "The label database is not ready yet");
+export const notReady = createErrorAnswer(503, "The label database is not ready yet");
 
 /** Answer while other requests hold the memory that large requests and responses share. */
 export const busy: Answer = {
-  ...errorAnswer(503, "The service is busy with other large requests, ask again later"),
+  ...createErrorAnswer(503, "The service is busy with other large requests, ask again later"),
   outcome: "busy",
 };
 
 /** Answer after a failure of the service. */
-export const internalError = errorAnswer(500, "Internal server error");
+export const internalError = createErrorAnswer(500, "Internal server error");
 
 /**
  * Returns a function that hands out shares of `bytes` of memory. What one share takes, the others lack until it is
@@ -134,7 +134,7 @@ export async function writeAnswer(
   response.setTimeout(patience.stalledMs);
   const impatience = setTimeout(() => response.destroy(), patience.responseMs);
   try {
-    if (!isWhole(body)) await pipeline(inChunks(body), response);
+    if (!isWhole(body)) await pipeline(joinChunks(body), response);
     else if (!response.writableFinished && !response.destroyed) await once(response, "close");
   } catch (error) {
     // The client has gone. After a part that cannot be computed it notices that the response is incomplete.
@@ -144,7 +144,7 @@ export async function writeAnswer(
   }
 }
 
-async function* inChunks(parts: Iterable<string>): AsyncGenerator<string> {
+async function* joinChunks(parts: Iterable<string>): AsyncGenerator<string> {
   let chunk = "";
   for (const part of parts) {
     chunk += part;

@@ -5,7 +5,7 @@ import { normalizeLabelhash } from "../../src/ens/labels.ts";
 import { yieldToEventLoop } from "../../src/http/turn.ts";
 import type { LabelFile, ShortHeal } from "../../src/labels/label-file.ts";
 import { parsedJson } from "../../src/log/json-log.ts";
-import { type Answer, busy, errorAnswer, jsonAnswer, type Memory } from "./answer.ts";
+import { type Answer, busy, createErrorAnswer, createJsonAnswer, type Memory } from "./answer.ts";
 import { checkPin, invalidLabelhash, parsePin } from "./heal.ts";
 
 /** Most labelhashes of a request. */
@@ -40,30 +40,33 @@ export async function answerBatch(
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const field = issue?.path.join(".") || "body";
-    return errorAnswer(400, `${field}: ${field === "body" ? "must be a JSON object" : issue?.message}`);
+    return createErrorAnswer(400, `${field}: ${field === "body" ? "must be a JSON object" : issue?.message}`);
   }
   const { labelhashes, label_set_id: id = "", label_set_version: version } = parsed.data;
   const pin = parsePin(id, version?.toString() ?? "");
   const count = labelhashes.length;
   if (count > longestBatch) {
-    return errorAnswer(400, `labelhashes: ${count} are too many, at most ${longestBatch} are healed at once`);
+    return createErrorAnswer(
+      400,
+      `labelhashes: ${count} are too many, at most ${longestBatch} are healed at once`,
+    );
   }
   const digests = Buffer.alloc(count * digestLength);
   for (const [index, text] of labelhashes.entries()) {
     const isLabelhash = typeof text === "string" && writeDigest(text, digests, index * digestLength);
-    if (!isLabelhash) return errorAnswer(400, `labelhashes[${index}]: ${invalidLabelhash}`);
+    if (!isLabelhash) return createErrorAnswer(400, `labelhashes[${index}]: ${invalidLabelhash}`);
   }
   checkPin(pin, file.facts);
   const healed = await healList(file, digests, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
   if (healed.bytes > largestAnswer) {
     const limit = `at most ${largestAnswer} are sent at once: ask for fewer`;
-    return errorAnswer(413, `The labels have ${healed.bytes} bytes together, ${limit}`);
+    return createErrorAnswer(413, `The labels have ${healed.bytes} bytes together, ${limit}`);
   }
   // Each label is in memory twice while it is sent: by itself and as JSON.
   if (!memory.take(2 * healed.heldBytes)) return busy;
   return asLines
-    ? { ...jsonAnswer(lines(healed.texts())), contentType: "application/x-ndjson" }
-    : jsonAnswer(object(healed.texts()));
+    ? { ...createJsonAnswer(writeLines(healed.texts())), contentType: "application/x-ndjson" }
+    : createJsonAnswer(writeObject(healed.texts()));
 }
 
 /** Writes the bytes of a labelhash in any accepted spelling at `start`; false if `text` is not a labelhash. */
@@ -75,7 +78,7 @@ function writeDigest(text: string, digests: Buffer, start: number): boolean {
   return labelhash !== undefined && digests.write(labelhash.slice(2), start, "hex") === digestLength;
 }
 
-function* object(texts: Iterable<string>): Generator<string> {
+function* writeObject(texts: Iterable<string>): Generator<string> {
   let before = '{"status":"success","labels":[';
   for (const text of texts) {
     yield before + text;
@@ -84,7 +87,7 @@ function* object(texts: Iterable<string>): Generator<string> {
   yield before === "," ? "]}" : `${before}]}`;
 }
 
-function* lines(texts: Iterable<string>): Generator<string> {
+function* writeLines(texts: Iterable<string>): Generator<string> {
   for (const text of texts) yield `${text}\n`;
 }
 
@@ -98,7 +101,7 @@ const heldLength = 1000;
  * the caller takes `texts`, which are JSON, one by one.
  */
 async function healList(file: LabelFile, digests: Buffer, highestVersion: number) {
-  const order = inOrderOfKeys(digests);
+  const order = sortByKey(digests);
   const found = new Array<ShortHeal>(order.length);
   let [shortBytes, longBytes, longest] = [0, 0, 0];
   for (let start = 0; start < order.length; start += healedAtOnce) {
@@ -127,7 +130,7 @@ async function healList(file: LabelFile, digests: Buffer, highestVersion: number
  * Indexes of the digests in the order of the file, which saves a fifth of the time. A sort key is 32 bits of digest and
  * 14 of index.
  */
-function inOrderOfKeys(digests: Buffer): Uint32Array {
+function sortByKey(digests: Buffer): Uint32Array {
   const keys = new Float64Array(digests.length / digestLength);
   for (let i = 0; i < keys.length; i++) keys[i] = digests.readUInt32BE(i * digestLength) * 2 ** 14 + i;
   keys.sort();

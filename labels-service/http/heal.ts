@@ -9,13 +9,13 @@ import {
   labelSetVersionPattern,
   pinMismatch,
 } from "../../src/labels/label-set.ts";
-import { type Answer, errorAnswer, jsonAnswer, notReady } from "./answer.ts";
+import { type Answer, createErrorAnswer, createJsonAnswer, notReady } from "./answer.ts";
 
 /** The specification's message for a missing or invalid labelhash. */
 export const invalidLabelhash = "Invalid labelhash - must be a valid hex string";
 
-const malformed = errorAnswer(400, invalidLabelhash);
-const unknown = errorAnswer(404, "Label not found");
+const malformed = createErrorAnswer(400, invalidLabelhash);
+const unknown = createErrorAnswer(404, "Label not found");
 
 /** Answers `GET /v1/heal/<labelhash>`. Checks the pin's form first, then the labelhash, then the label set. */
 export function answerHeal(file: LabelFile | undefined, labelhashText: string, query: string): Answer {
@@ -23,14 +23,16 @@ export function answerHeal(file: LabelFile | undefined, labelhashText: string, q
   // The first of repeated parameters counts, and an empty one counts as absent.
   const parameters = new URLSearchParams(query);
   const pin = parsePin(parameters.get("label_set_id") ?? "", parameters.get("label_set_version") ?? "");
-  const labelhash = normalizeLabelhash(decoded(labelhashText));
+  const labelhash = normalizeLabelhash(decodeText(labelhashText));
   if (labelhash === undefined) return malformed;
   checkPin(pin, file.facts);
   const label = file.heal(labelhash, pin.labelSetVersion ?? file.facts.highestLabelSetVersion);
-  return label === undefined ? unknown : jsonAnswer(JSON.stringify({ status: "success", label }), "healed");
+  return label === undefined
+    ? unknown
+    : createJsonAnswer(JSON.stringify({ status: "success", label }), "healed");
 }
 
-function decoded(text: string): string {
+function decodeText(text: string): string {
   if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);

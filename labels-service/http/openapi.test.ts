@@ -4,7 +4,7 @@ import { z } from "zod/v4";
 import { labelhash, normalizeLabelhash } from "../../src/ens/labels.ts";
 import { startServer } from "../../test/support/labels/running-server.ts";
 import { digestOpenApi } from "../../test/support/openapi-digest.ts";
-import { endpoints, labelhashSchema, labelsDocument } from "./openapi.ts";
+import { buildLabelsDocument, endpoints, labelhashSchema } from "./openapi.ts";
 
 let server: Awaited<ReturnType<typeof startServer>>;
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 test("the document is frozen", async () => {
-  const digest = digestOpenApi(labelsDocument("1.2.3"));
+  const digest = digestOpenApi(buildLabelsDocument("1.2.3"));
   await expect(digest).toMatchFileSnapshot("../../test/fixtures/openapi-labels.txt");
 });
 
@@ -89,7 +89,7 @@ describe("GET /openapi.json", () => {
   test("is the document, with or without a database", async () => {
     const { status, type, body } = await server.ask("/openapi.json");
     expect([status, type]).toEqual([200, "application/json"]);
-    expect(body).toEqual(JSON.parse(JSON.stringify(labelsDocument("0.1.0"))));
+    expect(body).toEqual(JSON.parse(JSON.stringify(buildLabelsDocument("0.1.0"))));
     const other = await startServer();
     expect((await other.ask("/openapi.json")).body).toEqual(body);
     await other.stop();

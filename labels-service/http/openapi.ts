@@ -204,7 +204,7 @@ export const endpoints: Operation[] = described.map((one) => ({
 }));
 
 /** OpenAPI 3.1 document of the label service. zod's registry adds what schemas cannot express. */
-export const labelsDocument = (version: string) =>
+export const buildLabelsDocument = (version: string) =>
   openApiDocument({
     title: "Label service",
     version,
@@ -215,4 +215,4 @@ export const labelsDocument = (version: string) =>
   });
 
 /** The document of this version as JSON. */
-export const documentText: string = JSON.stringify(labelsDocument(packageJson.version));
+export const documentText: string = JSON.stringify(buildLabelsDocument(packageJson.version));

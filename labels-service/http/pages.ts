@@ -10,7 +10,7 @@ import { type Answer, notFound } from "./answer.ts";
 // Each release has its own folder, so that browsers may keep the files.
 const assets = new URL("../../src/api/pages/assets/", import.meta.url);
 const prefix = `/assets/${packageJson.version}/`;
-const assetOf = createAssets({
+const findAsset = createAssets({
   ...docsFiles(prefix),
   [`${prefix}frame.css`]: fileURLToPath(new URL("frame.css", assets)),
   [`${prefix}page.css`]: fileURLToPath(new URL("page.css", assets)),
@@ -20,15 +20,15 @@ const homePolicy =
   "default-src 'none'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; style-src 'self'";
 
 /** Answers / and /docs for browsers, and the files that these pages load. */
-export async function pageOf(
+export async function answerPage(
   { path, query }: { path: string; query: string },
   file: LabelFile | undefined,
 ): Promise<Answer> {
-  if (path.startsWith("/assets/")) return assetAnswer(path);
+  if (path.startsWith("/assets/")) return answerAsset(path);
   const [page, policy] =
     path === "/docs"
       ? [docsPage("Label service", prefix), docsPolicy]
-      : [homePage(new URLSearchParams(query).get("labelhash"), file), homePolicy];
+      : [renderHomePage(new URLSearchParams(query).get("labelhash"), file), homePolicy];
   return {
     status: 200,
     contentType: "text/html; charset=UTF-8",
@@ -38,8 +38,8 @@ export async function pageOf(
   };
 }
 
-async function assetAnswer(path: string): Promise<Answer> {
-  const asset = await assetOf(path);
+async function answerAsset(path: string): Promise<Answer> {
+  const asset = await findAsset(path);
   if (asset === undefined) return notFound;
   const { "content-type": contentType, ...headers } = asset.headers;
   return {
@@ -53,7 +53,7 @@ async function assetAnswer(path: string): Promise<Answer> {
 
 const grouped = new Intl.NumberFormat("en");
 
-function homePage(asked: string | null, file: LabelFile | undefined) {
+function renderHomePage(asked: string | null, file: LabelFile | undefined) {
   const facts = file?.facts;
   const state = facts ? ["completed", "Ready"] : ["backfill", "Waiting for a label database"];
   const pairs = file &&
@@ -89,7 +89,7 @@ ${pairs ? html`<dl>${pairs.map(([term, value]) => html`<div><dt>${term}</dt><dd>
 <form action="/"><label for="labelhash">Labelhash</label>
 <input id="labelhash" name="labelhash" value="${asked ?? ""}" required autocapitalize="none" autocomplete="off" spellcheck="false">
 <button>Heal</button></form>
-${asked === null ? "" : healed(asked, file)}
+${asked === null ? "" : renderHealed(asked, file)}
 </section>
 </main>
 </body>
@@ -98,7 +98,7 @@ ${asked === null ? "" : healed(asked, file)}
 
 const maxShown = 1_000;
 
-function healed(asked: string, file: LabelFile | undefined) {
+function renderHealed(asked: string, file: LabelFile | undefined) {
   if (file === undefined) return html`<p class="note">There is no label database yet.</p>`;
   const labelhash = normalizeLabelhash(asked.trim());
   if (labelhash === undefined)

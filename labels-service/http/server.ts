@@ -16,10 +16,10 @@ import type { LiveDatabase } from "../store/live-database.ts";
 import {
   type Answer,
   busy,
+  createErrorAnswer,
+  createJsonAnswer,
   createSharedMemory,
-  errorAnswer,
   internalError,
-  jsonAnswer,
   type Memory,
   notFound,
   notReady,
@@ -110,7 +110,7 @@ function createHandler(options: ServerOptions, limits: ServerLimits) {
     if (method === "OPTIONS" && path.startsWith("/v1/")) return writePreflight(response, headers);
     const memory = shareOfMemory();
     const failed = (error: unknown): Answer => {
-      if (error instanceof HttpError) return errorAnswer(error.status, error.message);
+      if (error instanceof HttpError) return createErrorAnswer(error.status, error.message);
       log("error", "request failed", {
         path,
         reason: error instanceof Error ? error.message : String(error),
@@ -143,12 +143,12 @@ function createRouter({ database, now }: ServerOptions, limits: ServerLimits, me
     (bodyOf: (facts: LabelSetFacts) => object): Route[1] =>
     () => {
       const file = database.current();
-      return file === undefined ? notReady : jsonAnswer(JSON.stringify(bodyOf(file.facts)));
+      return file === undefined ? notReady : createJsonAnswer(JSON.stringify(bodyOf(file.facts)));
     };
   const { version } = packageJson;
   const page: Route = [
     "page",
-    async (request) => (await import("./pages.ts")).pageOf(request, database.current()),
+    async (request) => (await import("./pages.ts")).answerPage(request, database.current()),
   ];
   const heal: Route = [
     "heal",
@@ -172,13 +172,13 @@ function createRouter({ database, now }: ServerOptions, limits: ServerLimits, me
         versionInfo: { version, dbSchemaVersion: labelDatabaseSchemaVersion, labelSet },
       })),
     ],
-    "/health": ["health", () => jsonAnswer('{"status":"ok"}')],
+    "/health": ["health", () => createJsonAnswer('{"status":"ok"}')],
     "/ready": ["ready", ofFacts(() => ({ status: "ok" }))],
     // Few clients ask for the document, and its library would take a good part of the server's start.
-    "/openapi.json": ["openapi", async () => jsonAnswer((await import("./openapi.ts")).documentText)],
+    "/openapi.json": ["openapi", async () => createJsonAnswer((await import("./openapi.ts")).documentText)],
     "/metrics": [
       "metrics",
-      async () => ({ ...jsonAnswer(await metrics.text()), contentType: metrics.contentType }),
+      async () => ({ ...createJsonAnswer(await metrics.text()), contentType: metrics.contentType }),
     ],
     "/docs": page,
   };
@@ -201,7 +201,7 @@ function createBatches(database: LiveDatabase, limits: ServerLimits): Route[1] {
     // Loaded on first use: its validation library would take a tenth of the server's start.
     const { answerBatch, largestBody } = await import("./batch.ts");
     const body = await readBody(incoming, largestBody);
-    if (body === "too long") return errorAnswer(413, `The body has more than ${largestBody} bytes`);
+    if (body === "too long") return createErrorAnswer(413, `The body has more than ${largestBody} bytes`);
     if (typeof body === "string") return unread[body];
     const asLines = headers.accept?.includes("application/x-ndjson") ?? false;
     return answerBatch(file, body, { asLines, memory });
@@ -209,7 +209,7 @@ function createBatches(database: LiveDatabase, limits: ServerLimits): Route[1] {
 }
 
 const unread: Record<Exclude<Unread, "too long">, Answer> = {
-  "too slow": errorAnswer(408, "The body does not arrive"),
+  "too slow": createErrorAnswer(408, "The body does not arrive"),
   "too many": busy,
-  gone: errorAnswer(400, "The body was cut off"),
+  gone: createErrorAnswer(400, "The body was cut off"),
 };

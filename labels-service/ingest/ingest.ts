@@ -56,7 +56,7 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   const progress = createProgress(options.stderr);
   const { head, all } = await peek(chunks, detectionLength);
   const format = options.format ?? detectFormat(head, options.input.name);
-  const labelSet = wantedLabelSet(options, format, head);
+  const labelSet = chooseLabelSet(options, format, head);
   const base = existsSync(options.databasePath)
     ? readDatabase(options.databasePath, ({ facts }) => facts)
     : undefined;
@@ -101,7 +101,7 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
   }
 }
 
-function wantedLabelSet(
+function chooseLabelSet(
   { labelSetId: id, labelSetVersion: version }: IngestOptions,
   format: FormatName,
   head: Buffer,

@@ -66,7 +66,7 @@ export function openLabelSorter(
     batches: function* (): Generator<LabelBatch> {
       flushAll();
       for (const pieces of parts) {
-        for (const slice of slices(file, pieces)) yield* sortedBatches(slice);
+        for (const slice of readSlices(file, pieces)) yield* sortBatches(slice);
       }
     },
     /** Flushes what was added to disk, and returns its location. */
@@ -79,7 +79,7 @@ export function openLabelSorter(
   };
 }
 
-function* slices(file: number, pieces: number[]): Generator<Buffer> {
+function* readSlices(file: number, pieces: number[]): Generator<Buffer> {
   for (let next = 0; next < pieces.length; ) {
     const slice: Buffer[] = [];
     for (let length = 0; next < pieces.length && length < sliceSize; next += 2) {
@@ -96,7 +96,7 @@ function* slices(file: number, pieces: number[]): Generator<Buffer> {
 }
 
 /** Rows of a slice, sorted by key. They share the first 10 bits of their keys. */
-function* sortedBatches(slice: Buffer): Generator<LabelBatch> {
+function* sortBatches(slice: Buffer): Generator<LabelBatch> {
   const offsets: number[] = [];
   for (let at = 0; at < slice.length; at += headLength + slice.readUInt32LE(at + keyLength)) offsets.push(at);
 

@@ -20,7 +20,7 @@ const chunkSize = 1024 * 1024;
 
 /** Opens `path`, or standard input for "-". Throws an `InputError` if it is absent, a folder or a device. */
 export function openInput(path: string, standardInput: Readable): Input {
-  const stats = path === "-" ? undefined : fileStats(path);
+  const stats = path === "-" ? undefined : readFileStats(path);
   let read = 0;
   const raw = async function* () {
     const stream = stats ? createReadStream(path, { highWaterMark: chunkSize }) : standardInput;
@@ -34,11 +34,11 @@ export function openInput(path: string, standardInput: Readable): Input {
     identity: stats?.isFile() ? `${path} ${stats.size} ${stats.mtimeMs} ${stats.ino}` : undefined,
     size: stats?.isFile() ? stats.size : undefined,
     bytesRead: () => read,
-    chunks: () => unpacked(raw()),
+    chunks: () => unpack(raw()),
   };
 }
 
-function fileStats(path: string): Stats {
+function readFileStats(path: string): Stats {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new InputError(`There is no file ${JSON.stringify(path)}.`);
   if (stats.isDirectory()) throw new InputError(`${JSON.stringify(path)} is a folder, not a file.`);
@@ -51,7 +51,7 @@ function fileStats(path: string): Stats {
 /** Highest ratio of unpacked to packed bytes, and the unpacked size up to which any ratio is fine. */
 const [highestRatio, unsuspiciousSize] = [100, 16 * 1024 * 1024];
 
-async function* unpacked(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+async function* unpack(raw: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const { head, all } = await peek(raw, 2);
   if (head[0] !== 0x1f || head[1] !== 0x8b) {
     yield* all;

@@ -70,7 +70,7 @@ export async function readRows(options: ReadOptions): Promise<ReadRows> {
   const rejects = openRejects(join(folder, "rejects.txt"), resumed?.rejectsLength ?? 0);
   const sorter = openLabelSorter(join(folder, "spill"), resumed?.spill);
   const verifier = createRowVerifier({ sorter, counts, position: () => parser.position(), rejects, stderr });
-  const sink = afterRows(counts.accepted + counts.invalid + counts.ignored, verifier);
+  const sink = skipRows(counts.accepted + counts.invalid + counts.ignored, verifier);
   const parser = formats[options.format].createParser(sink);
   const save = () =>
     writeManifest(manifestPath, {
@@ -86,7 +86,7 @@ export async function readRows(options: ReadOptions): Promise<ReadRows> {
   rejects.close();
   if (counts.invalid > 0 && !skipInvalid) {
     sorter.close();
-    throw invalidRows(counts, first);
+    throw createInvalidRowsError(counts, first);
   }
   return { sorter, counts };
 }
@@ -116,7 +116,7 @@ async function parseAll(
 }
 
 /** The sink without the first rows, which were verified before: a parser returns the same rows each time. */
-function afterRows(count: number, sink: RowSink): RowSink {
+function skipRows(count: number, sink: RowSink): RowSink {
   if (count === 0) return sink;
   let left = count;
   const isNew = () => left-- <= 0;
@@ -233,7 +233,10 @@ function writeManifest(path: string, manifest: Manifest): void {
   renameSync(`${path}.new`, path);
 }
 
-function invalidRows({ accepted, invalid, ignored }: RowCounts, first: readonly string[]): InputError {
+function createInvalidRowsError(
+  { accepted, invalid, ignored }: RowCounts,
+  first: readonly string[],
+): InputError {
   const [some, all] = [invalid, accepted + invalid + ignored].map((count) => count.toLocaleString("en-US"));
   return new InputError(
     `${some} of ${all} rows are invalid, so nothing was ingested (--skip-invalid leaves them out): ` +

@@ -27,14 +27,14 @@ const schema = `
 export type LabelBatch = { keys: number[]; labels: string[] };
 
 /** A label database in the making, which readers refuse before `finish`. */
-export type LabelDatabaseWriter = ReturnType<typeof writer>;
+export type LabelDatabaseWriter = ReturnType<typeof createWriter>;
 
 /** Creates a label database for version 0 of a label set at `path`, and replaces a file there. */
 export function createLabelDatabase(path: string, labelSetId: string): LabelDatabaseWriter {
   rmSync(path, { force: true });
   const database = new Database(path);
   database.exec(schema);
-  return writer(database, path, { labelSetId, highestLabelSetVersion: 0, recordsCount: 0 });
+  return createWriter(database, path, { labelSetId, highestLabelSetVersion: 0, recordsCount: 0 });
 }
 
 /** Creates the next version at `path` from a copy of the label database `base`, which stays unchanged. */
@@ -42,10 +42,10 @@ export function extendLabelDatabase(path: string, base: string, facts: LabelSetF
   rmSync(path, { force: true });
   copyFileSync(base, path, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
   const database = new Database(path);
-  return writer(database, path, { ...facts, highestLabelSetVersion: facts.highestLabelSetVersion + 1 });
+  return createWriter(database, path, { ...facts, highestLabelSetVersion: facts.highestLabelSetVersion + 1 });
 }
 
-function writer(database: Database.Database, path: string, facts: LabelSetFacts) {
+function createWriter(database: Database.Database, path: string, facts: LabelSetFacts) {
   // There is nothing to roll back to: after a crash the file is deleted, never read.
   database.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE");
   database.exec("PRAGMA cache_size = -65536; BEGIN; DELETE FROM label_set");
@@ -116,7 +116,7 @@ function createInserter(database: Database.Database, version: number): (batch: L
 }
 
 /** Batch of `labels`, with their keys. */
-export function batchOf(labels: string[]): LabelBatch {
+export function createBatch(labels: string[]): LabelBatch {
   const keys = labels.map((label) => labelKey(computeDigest(label)));
   return { keys, labels };
 }
@@ -126,7 +126,7 @@ type LabelRow = [key: number, label: string, version: number];
 type CollisionRow = [labelhash: Buffer, label: string, version: number];
 
 /** Reads a label database from end to end. A `LabelFile` heals single labels. */
-export type DatabaseReader = ReturnType<typeof readerOf> & Pick<LabelFile, "facts" | "versions">;
+export type DatabaseReader = ReturnType<typeof createReader> & Pick<LabelFile, "facts" | "versions">;
 
 const rowsReadAtOnce = 4096;
 
@@ -136,13 +136,13 @@ const rowsReadAtOnce = 4096;
 export function readDatabase<T>(path: string, read: (reader: DatabaseReader) => T): T {
   const { facts, versions, database, close } = openLabelFile(path);
   try {
-    return read({ facts, versions, ...readerOf(database) });
+    return read({ facts, versions, ...createReader(database) });
   } finally {
     close();
   }
 }
 
-function readerOf(database: Database.Database) {
+function createReader(database: Database.Database) {
   const page = database
     .prepare<[number, number | null], LabelRow>(
       `SELECT key, label, version FROM labels WHERE key > ? AND version = ifnull(?, version) ORDER BY key LIMIT ${rowsReadAtOnce}`,

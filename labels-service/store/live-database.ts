@@ -22,7 +22,7 @@ export function createLiveDatabase(path: string, log: Log) {
     current: (): LabelFile | undefined => attached,
     /** Attaches the file at the path if it has changed, or if `isForced`. */
     reload: ({ isForced }: { isForced: boolean }): void => {
-      const seen = identityOf(path);
+      const seen = readIdentity(path);
       if (seen === lastSeen && !isForced) return;
       if (seen === undefined && attached === undefined)
         log("info", "waiting for the label database", { path });
@@ -51,7 +51,7 @@ export function createLiveDatabase(path: string, log: Log) {
 }
 
 // Changes with the file at the path; undefined if there is none.
-function identityOf(path: string): string | undefined {
+function readIdentity(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats && `${stats.dev} ${stats.ino} ${stats.size} ${stats.mtimeMs}`;
 }

@@ -21,7 +21,7 @@ export function openNodes(
   { perSecond, log, crossCheckShare = 0.01, random = Math.random }: NodeOptions,
 ) {
   const urls = chain.rpc.http;
-  const backends = checkedBackends(urls, backendOf, {
+  const backends = checkedBackends(urls, createBackend, {
     ...{ chain: chain.name, chainId: chain.id, isPublic: chain.isLocal !== true, crossCheckShare, random },
     ...{ now: Date.now, count: () => {}, reportUnverified: () => undefined, believe: () => {} },
     log: (_level, message, fields) => log(`${message} ${JSON.stringify(fields)}`),
@@ -33,11 +33,11 @@ export function openNodes(
     ask,
     /** Concurrent requests: as many as are sent in half a second. */
     width: Math.min(64, Math.max(4, Math.ceil((ofUrl * urls.length) / 2))),
-    finalizedBlock: () => finalizedBlock(ask, chain.id),
+    finalizedBlock: () => findFinalizedBlock(ask, chain.id),
   };
 }
 
-function backendOf(url: string) {
+function createBackend(url: string) {
   const { hostname, request } = backendWithCredentials(url, 30_000);
   return {
     hostname,
@@ -55,7 +55,10 @@ function backendOf(url: string) {
   };
 }
 
-async function finalizedBlock(ask: (body: RpcRequest) => Promise<unknown>, chainId: number): Promise<number> {
+async function findFinalizedBlock(
+  ask: (body: RpcRequest) => Promise<unknown>,
+  chainId: number,
+): Promise<number> {
   for (const tag of ["finalized", "latest"]) {
     const block = await ask({ method: "eth_getBlockByNumber", params: [tag, false] }).catch(() => undefined);
     const number = Number((block as { number?: string } | undefined)?.number ?? Number.NaN);

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { randomOf } from "../../cli/samples.ts";
+import { createRandom } from "../../cli/samples.ts";
 import { recordedBlocks, recordedNode, writeArchive } from "../../test/support/archive/recorded.ts";
 import { temporaryFolders } from "../../test/support/folders.ts";
 import { recordingOf } from "../../test/support/recordings.ts";
@@ -102,7 +102,7 @@ async function compared(
 ) {
   const found = await checked(location, manifest);
   const { ask } = recordedNode(recording);
-  await compareWithNode({ location, manifest, found, samples, random: randomOf(seed), ask });
+  await compareWithNode({ location, manifest, found, samples, random: createRandom(seed), ask });
   return found;
 }
 

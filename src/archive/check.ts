@@ -8,9 +8,9 @@ import { readResults } from "./results.ts";
 import { type ArchivedBlock, keptHeader, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
 /** The findings of an archive check. */
-export type ArchiveCheck = ReturnType<typeof newCheck>;
+export type ArchiveCheck = ReturnType<typeof createCheck>;
 
-const newCheck = (segments: number) => ({
+const createCheck = (segments: number) => ({
   ...{ segments, blocks: 0, logs: 0 },
   proof: { bloom: 0, header: 0, receipts: 0 },
   /** Blocks whose parent is in the archive and was compared. */
@@ -35,7 +35,7 @@ type CheckOptions = {
 /** Recomputes what an archive claims: hashes of segments and headers, links to parents, blooms, order, receipts. */
 export async function checkArchive({ location, manifest, progress }: CheckOptions): Promise<ArchiveCheck> {
   const { chainId, segments } = manifest;
-  const found = newCheck(segments.length);
+  const found = createCheck(segments.length);
   // A problem ends the check of its file only.
   const checked = async (check: () => Promise<void>) => {
     await check().catch((error: Error) => void found.problems.push(error.message));
@@ -43,7 +43,9 @@ export async function checkArchive({ location, manifest, progress }: CheckOption
   const hashes = new Map<number, string>();
   for (const [done, segment] of segments.entries()) {
     await checked(async () => {
-      const queries = filtersOf(manifest, segment).map((filter) => queryOfFilter(manifest, filter, segment));
+      const queries = listFilters(manifest, segment).map((filter) =>
+        queryOfFilter(manifest, filter, segment),
+      );
       const blocks = await readSegment(location, chainId, segment);
       for (const block of blocks) {
         checkLinks(block, hashes, found);
@@ -59,7 +61,7 @@ export async function checkArchive({ location, manifest, progress }: CheckOption
     await checked(async () => {
       const segments = manifest.segments.filter(({ from, to }) => from <= file.to && to >= file.from);
       const queries = segments.flatMap((segment) =>
-        filtersOf(manifest, segment).map((filter) => queryOfFilter(manifest, filter, segment)),
+        listFilters(manifest, segment).map((filter) => queryOfFilter(manifest, filter, segment)),
       );
       for (const { number, hash, logsBloom } of await readHeaders(location, chainId, file)) {
         const archived = hashes.get(number);
@@ -103,7 +105,7 @@ function checkLogs(block: ArchivedBlock, queries: readonly LogsQuery[], found: A
   if (queries.some((query) => mayHaveMore(block.header.logsBloom, logs, query))) found.lacking.push(number);
 }
 
-const filtersOf = ({ filters }: Manifest, segment: Segment) =>
+const listFilters = ({ filters }: Manifest, segment: Segment) =>
   segment.filters.flatMap((index) => filters[index] ?? []);
 
 const longestRange = 500;
@@ -140,7 +142,7 @@ export async function compareWithNode(options: ComparedArchive): Promise<void> {
       const before = Number(blocks[i - 1]?.header.number ?? segment.from - 1);
       const to = block === last ? Math.min(segment.to, number + longestRange) : number;
       const range = { from: Math.max(before + 1, number - longestRange + 1), to };
-      const queries = filtersOf(manifest, segment).map((filter) => queryOfFilter(manifest, filter, range));
+      const queries = listFilters(manifest, segment).map((filter) => queryOfFilter(manifest, filter, range));
       const own = rpcLogs(block).filter((log) => queries.some((query) => matches(log, query)));
       problems.push(...(await blockDifferences(ask, "archive", block)));
       problems.push(...logDifferences("archive", own, await nodeLogs(ask, range, queries)));

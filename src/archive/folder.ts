@@ -24,7 +24,7 @@ const isUrl = (location: ArchiveLocation) => /^https?:\/\//.test(location);
 export const nameOfLocation = (location: ArchiveLocation) =>
   isUrl(location) ? new URL(location).host : location;
 
-const pathOf = (location: ArchiveLocation, chainId: number, file: string) =>
+const buildPath = (location: ArchiveLocation, chainId: number, file: string) =>
   isUrl(location)
     ? `${location.replace(/\/+$/, "")}/${chainId}/${file}`
     : join(location, String(chainId), file);
@@ -32,14 +32,14 @@ const pathOf = (location: ArchiveLocation, chainId: number, file: string) =>
 type ListedSegment = Pick<Segment, "hash" | "bytes" | "from" | "to">;
 
 // The name is a hash, so that no manifest can name a file elsewhere.
-const fileName = ({ hash }: Pick<ListedSegment, "hash">) => `${hash}.seg`;
+const buildFileName = ({ hash }: Pick<ListedSegment, "hash">) => `${hash}.seg`;
 
 /** The manifest of a chain; undefined if there is none. Throws an ArchiveError if it is invalid. */
 export async function readManifest(
   location: ArchiveLocation,
   chainId: number,
 ): Promise<Manifest | undefined> {
-  const bytes = await readBytes(pathOf(location, chainId, "manifest.json"), archiveLimits.manifest);
+  const bytes = await readBytes(buildPath(location, chainId, "manifest.json"), archiveLimits.manifest);
   return bytes && parseManifest(bytes.toString("utf8"), chainId);
 }
 
@@ -50,18 +50,18 @@ export const openManifest = async (folder: string, chainId: number): Promise<Man
 /** Reads a file. Throws an ArchiveError if it is missing or does not match its hash. */
 async function readFile(location: ArchiveLocation, chainId: number, file: ListedSegment): Promise<Buffer> {
   const name = describe(chainId, file);
-  const bytes = await readBytes(pathOf(location, chainId, fileName(file)), file.bytes);
+  const bytes = await readBytes(buildPath(location, chainId, buildFileName(file)), file.bytes);
   if (bytes === undefined) throw new ArchiveError(`${name} is missing.`);
   if (bytes.length !== file.bytes)
     throw new ArchiveError(`${name} has ${bytes.length} bytes, not ${file.bytes}: it is cut off.`);
-  if (hashOf(bytes) !== file.hash) throw new ArchiveError(`${name} does not match its hash.`);
+  if (hashBytes(bytes) !== file.hash) throw new ArchiveError(`${name} does not match its hash.`);
   return bytes;
 }
 
 const describe = (chainId: number, { hash, from, to }: ListedSegment) =>
   `File ${hash.slice(0, 12)}… (blocks ${from} to ${to} of chain ${chainId})`;
 
-const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
+const hashBytes = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 /** Reads the lines of a file with `read`. Throws an ArchiveError that names the file if it cannot. */
 export async function readLines<Line>(
@@ -81,7 +81,7 @@ export async function readLines<Line>(
 export function packLines(lines: readonly unknown[]) {
   const text = Buffer.from(lines.map((line) => JSON.stringify(line)).join("\n"));
   const content = zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: level } });
-  return { content, listed: { hash: hashOf(content), bytes: content.length, unpacked: text.length } };
+  return { content, listed: { hash: hashBytes(content), bytes: content.length, unpacked: text.length } };
 }
 
 // Higher levels double the time and save five percent of the size.
@@ -212,7 +212,7 @@ export async function fetchArchive(
       () => true,
       () => false,
     );
-    if (!isThere) await writeBytes(folder, chainId, fileName(file), await readFile(from, chainId, file));
+    if (!isThere) await writeBytes(folder, chainId, buildFileName(file), await readFile(from, chainId, file));
     progress(index + 1, files.length, isThere ? 0 : file.bytes);
   }
   await writeManifest(folder, manifest);
@@ -225,7 +225,7 @@ export async function addFile(
   manifest: Manifest,
   { listed, content }: ReturnType<typeof packLines>,
 ): Promise<void> {
-  await writeBytes(folder, manifest.chainId, fileName(listed), content);
+  await writeBytes(folder, manifest.chainId, buildFileName(listed), content);
   await writeManifest(folder, manifest);
 }
 
@@ -240,7 +240,7 @@ export const writeManifest = (folder: string, manifest: Manifest): Promise<void>
 
 // Atomic: readers see the old file or the new one.
 async function writeBytes(folder: string, chainId: number, file: string, content: string | Buffer) {
-  const path = pathOf(folder, chainId, file);
+  const path = buildPath(folder, chainId, file);
   await fs.mkdir(dirname(path), { recursive: true });
   await fs.writeFile(`${path}.new`, content);
   await fs.rename(`${path}.new`, path);

@@ -111,21 +111,21 @@ async function answer(archive: OpenArchive, body: RpcRequest): Promise<unknown> 
   const [first, second] = Array.isArray(body.params) ? body.params : [];
   const isBlock = body.method === "eth_getBlockByNumber" && second === true;
   if (isBlock && typeof first === "string" && first.startsWith("0x"))
-    return (await blockOf(archive, Number(first))) ?? ask(body);
+    return (await findBlock(archive, Number(first))) ?? ask(body);
   const isLogs = body.method === "eth_getLogs" && typeof first === "object" && first !== null;
   const query = isLogs ? parseLogsFilter(first as LogsFilter) : undefined;
   if (query === undefined || query.blockHash !== undefined) return ask(body);
   const logs: RpcLog[] = [];
   // One at a time: a range may span many segments.
   for (const piece of splitRange(manifest, query))
-    for (const log of await logsOf(archive, piece, { filter: first as LogsFilter, query })) logs.push(log);
+    for (const log of await readLogs(archive, piece, { filter: first as LogsFilter, query })) logs.push(log);
   return logs;
 }
 
 // ponder: it requests the blocks of a range once it has all its logs; an abandoned range leaves its blocks behind.
 const maxAnswered = 500_000;
 
-async function logsOf(archive: OpenArchive, piece: RangePiece, request: LogsRequest): Promise<RpcLog[]> {
+async function readLogs(archive: OpenArchive, piece: RangePiece, request: LogsRequest): Promise<RpcLog[]> {
   const { answered, ask } = archive;
   const { from, to, segments } = piece;
   limitSize(answered, maxAnswered);
@@ -153,7 +153,7 @@ async function logsOf(archive: OpenArchive, piece: RangePiece, request: LogsRequ
 }
 
 /** A block with its logs' transactions if the archive returned the logs; else undefined. */
-async function blockOf(archive: OpenArchive, number: number): Promise<unknown> {
+async function findBlock(archive: OpenArchive, number: number): Promise<unknown> {
   const isOwn = archive.answered.get(number) === "archive";
   archive.answered.delete(number);
   const near = archive.manifest.segments.filter(({ from, to }) => from <= number && number <= to);

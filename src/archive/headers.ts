@@ -40,8 +40,8 @@ export async function recordHeaders(
       const numbers = Array.from({ length: Math.min(width, to - at + 1) }, (_, offset) => at + offset);
       headers.push(...(await Promise.all(numbers.map(headerAt))));
     }
-    const parent = files.at(-1)?.last ?? parentOf(headers[0]);
-    const last = linked(headers, { from, to, parent }).at(-1)?.hash ?? parent;
+    const parent = files.at(-1)?.last ?? readParentHash(headers[0]);
+    const last = linkHeaders(headers, { from, to, parent }).at(-1)?.hash ?? parent;
     const file = packLines(headers.map((rlp) => rlp.toString("hex")));
     files.push({ ...file.listed, from, to, parent, last });
     await addFile(folder, manifest, file);
@@ -56,15 +56,15 @@ type HeaderOfBlock = { number: number; hash: string; logsBloom: string };
 const parentAt = 3 + 1;
 const bloomAt = 3 + 5 * 33 + 21 + 33 + 3;
 
-const hexOf = (rlp: Buffer | undefined, from: number, length: number) =>
+const sliceHex = (rlp: Buffer | undefined, from: number, length: number) =>
   `0x${rlp?.toString("hex", from, from + length) ?? ""}`;
-const parentOf = (rlp: Buffer | undefined) => hexOf(rlp, parentAt, 32);
+const readParentHash = (rlp: Buffer | undefined) => sliceHex(rlp, parentAt, 32);
 
 /**
  * The blocks of consecutive headers. Throws an ArchiveError unless they are those of the range, and each follows the
  * one before.
  */
-function linked(
+function linkHeaders(
   headers: readonly Buffer[],
   { from, to, parent }: Pick<HeadersFile, "from" | "to" | "parent">,
 ): HeaderOfBlock[] {
@@ -72,14 +72,14 @@ function linked(
   if (headers.length !== to - from + 1)
     throw new ArchiveError(`There are ${headers.length} headers of blocks ${from} to ${to}.`);
   return headers.map((rlp, index) => {
-    if (parentOf(rlp) !== before)
+    if (readParentHash(rlp) !== before)
       throw new ArchiveError(`The header of block ${from + index} does not follow the block before it.`);
     before = keccak256(rlp);
-    return { number: from + index, hash: before, logsBloom: hexOf(rlp, bloomAt, 256) };
+    return { number: from + index, hash: before, logsBloom: sliceHex(rlp, bloomAt, 256) };
   });
 }
 
-const headerOf = (line: string) =>
+const parseHeader = (line: string) =>
   /^"f9[0-9a-f]{1000,4000}"$/.test(line) ? Buffer.from(line.slice(1, -1), "hex") : undefined;
 
 /** Reads a file of headers. Throws an ArchiveError unless they lead from its `parent` to its `last`. */
@@ -88,7 +88,7 @@ export async function readHeaders(
   chainId: number,
   file: HeadersFile,
 ): Promise<HeaderOfBlock[]> {
-  const blocks = linked(await readLines(location, { chainId, file }, headerOf), file);
+  const blocks = linkHeaders(await readLines(location, { chainId, file }, parseHeader), file);
   const last = blocks.at(-1)?.hash;
   if (last === file.last) return blocks;
   throw new ArchiveError(

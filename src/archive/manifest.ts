@@ -135,7 +135,7 @@ export const levels = {
 /** A level of proof, recomputed from the archive alone. Each level includes the one before. */
 export type Proof = keyof typeof levels;
 
-const countsOf = ({ segments }: Pick<Manifest, "segments">) =>
+const countByProof = ({ segments }: Pick<Manifest, "segments">) =>
   (["bloom", "header", "receipts"] as const).map((level) => ({
     level,
     blocks: segments.reduce((sum, { proof }) => sum + proof[level], 0),
@@ -143,7 +143,7 @@ const countsOf = ({ segments }: Pick<Manifest, "segments">) =>
 
 /** The proof that an archive claims, in words: the lowest level, and how many blocks have another. */
 export function describeLevel(manifest: Pick<Manifest, "segments" | "headers">): string {
-  const [lowest, ...others] = countsOf(manifest).filter(({ blocks }) => blocks > 0);
+  const [lowest, ...others] = countByProof(manifest).filter(({ blocks }) => blocks > 0);
   const more = others.map(({ level, blocks }) => `; of ${blocks} blocks ${level}`).join("");
   const [first, last] = [manifest.headers?.[0], manifest.headers?.at(-1)];
   const linked = first && last ? `, headers of blocks ${first.from} to ${last.to}` : "";
@@ -162,7 +162,7 @@ export const rootShare = 0.05;
 export function believedOfArchive(manifest: Manifest, needsProofs = false): string[] {
   const share = needsProofs ? 1 : rootShare;
   const isLinked = needsProofs && manifest.headers !== undefined;
-  const [unproven = 0, header = 0, receipts = 0] = countsOf(manifest).map(({ blocks }) => blocks);
+  const [unproven = 0, header = 0, receipts = 0] = countByProof(manifest).map(({ blocks }) => blocks);
   const ofBlocks = (blocks: number) => countNoun(blocks, "archived block");
   const found: [number | undefined, string][] = [
     [
@@ -261,7 +261,7 @@ export type RangePiece = BlockRange & { segments: Segment[] };
 export function splitRange(manifest: Manifest, query: LogsQuery): RangePiece[] {
   const pieces: RangePiece[] = [];
   for (const { from, to, within: segments } of findStretches(manifest.segments, query)) {
-    const isCovered = covers(manifest, filtersOf(segments), query);
+    const isCovered = covers(manifest, listFilters(segments), query);
     const last = pieces.at(-1);
     if (!isCovered && last?.segments.length === 0) last.to = to;
     else pieces.push({ from, to, segments: isCovered ? segments : [] });
@@ -269,7 +269,9 @@ export function splitRange(manifest: Manifest, query: LogsQuery): RangePiece[] {
   return pieces;
 }
 
-const filtersOf = (segments: readonly Segment[]) => [...new Set(segments.flatMap(({ filters }) => filters))];
+const listFilters = (segments: readonly Segment[]) => [
+  ...new Set(segments.flatMap(({ filters }) => filters)),
+];
 
 /** Splits a range, ascending, where others begin or end; each part comes with those that contain it. */
 export function findStretches<Other extends BlockRange>(others: readonly Other[], { from, to }: BlockRange) {
@@ -293,8 +295,8 @@ export function findGaps(manifest: Manifest, filters: readonly ArchiveFilter[], 
   const known = new Map<string, ArchiveFilter[]>();
   const gaps: Gap[] = [];
   for (const { from, to, within } of findStretches(manifest.segments, range)) {
-    const indexes = filtersOf(within);
-    const lackedHere = () => filters.flatMap((filter) => lackedOf(manifest, indexes, filter) ?? []);
+    const indexes = listFilters(within);
+    const lackedHere = () => filters.flatMap((filter) => findLacked(manifest, indexes, filter) ?? []);
     const lacked = known.get(indexes.join()) ?? lackedHere();
     known.set(indexes.join(), lacked);
     const last = gaps.at(-1);
@@ -305,7 +307,7 @@ export function findGaps(manifest: Manifest, filters: readonly ArchiveFilter[], 
 }
 
 /** The part of a filter that the filters with these indexes do not cover; undefined if there is none. */
-function lackedOf(
+function findLacked(
   manifest: Manifest,
   indexes: readonly number[],
   filter: ArchiveFilter,

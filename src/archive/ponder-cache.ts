@@ -30,17 +30,17 @@ type CachedPart = BlockRange & { filter: ArchiveFilter };
 /**
  * The filters and ranges of which a chain's cache has all logs. Adds contracts that factories deployed to `children`.
  */
-async function cachedParts(
+async function readCachedParts(
   run: Statement,
   { chainId, children }: Pick<Manifest, "chainId" | "children">,
 ): Promise<CachedPart[]> {
   const byRanges = new Map<string, { filter: ArchiveFilter; ranges: BlockRange[] }>();
-  for (const { addresses, topics, ranges } of await cachedFilters(run, chainId)) {
+  for (const { addresses, topics, ranges } of await readCachedFilters(run, chainId)) {
     const [event = null, ...otherTopics] = topics;
     // This project's filters name the first topic only.
     if (otherTopics.some((topic) => topic !== null)) continue;
     if (addresses !== null && !Array.isArray(addresses))
-      children[factoryKey(addresses)] = await cachedChildren(run, chainId, addresses.event);
+      children[factoryKey(addresses)] = await readCachedChildren(run, chainId, addresses.event);
     const key = JSON.stringify([addresses, ranges]);
     const known = byRanges.get(key);
     if (known === undefined)
@@ -54,7 +54,7 @@ async function cachedParts(
 }
 
 // ponder: it stores a filter as "log_<chain>_<address>_<four topics>_<receipts>", and its blocks a to b as [a, b + 1].
-async function cachedFilters(run: Statement, chainId: number) {
+async function readCachedFilters(run: Statement, chainId: number) {
   if (!(await hasTable(run, "ponder_sync.intervals"))) return [];
   const { rows } = await run(
     "SELECT fragment_id AS id, blocks::text FROM ponder_sync.intervals WHERE chain_id = $1 AND starts_with(fragment_id, 'log_')",
@@ -73,7 +73,7 @@ async function cachedFilters(run: Statement, chainId: number) {
   });
 }
 
-async function cachedChildren(run: Statement, chainId: number, event: string): Promise<string[]> {
+async function readCachedChildren(run: Statement, chainId: number, event: string): Promise<string[]> {
   const { rows } = await run(
     `SELECT DISTINCT lower(address) AS address FROM ponder_sync.factory_addresses child
     JOIN ponder_sync.factories ON factories.id = child.factory_id
@@ -84,7 +84,7 @@ async function cachedChildren(run: Statement, chainId: number, event: string): P
 }
 
 /** The first `max` cached logs of a range, in order, as a node returns them. */
-async function cachedLogs(
+async function readCachedLogs(
   run: Statement,
   chainId: number,
   { from, to }: BlockRange,
@@ -103,7 +103,7 @@ async function cachedLogs(
 /**
  * The cached blocks of ordered logs, with the logs and their transactions. Throws an ArchiveError if they do not match.
  */
-async function cachedBlocks(
+async function readCachedBlocks(
   run: Statement,
   chainId: number,
   all: readonly RpcLog[],
@@ -125,14 +125,14 @@ async function cachedBlocks(
     if (header === undefined)
       throw new ArchiveError(`The cache has logs of block ${number}, but not the block.`);
     const sent = (transactions.get(number) ?? []) as Record<string, string>[];
-    return archivedBlock({ ...headerOf(header), transactions: sent }, own);
+    return archivedBlock({ ...buildHeader(header), transactions: sent }, own);
   });
 }
 
 const quantities = new Set([...headerQuantities, "size", "totalDifficulty"]);
 
 /** A header from a row of Ponder's cache: columns are header fields in snake case, quantities are numbers. */
-function headerOf(row: Record<string, unknown>): ArchivedBlock["header"] {
+function buildHeader(row: Record<string, unknown>): ArchivedBlock["header"] {
   const kept = keptFields.flatMap((field) => {
     const value = row[field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
     if (value === null || value === undefined) return [];
@@ -152,7 +152,7 @@ export async function exportCache(
   { folder, chainId, progress }: Pick<RecordOptions, "folder" | "chainId" | "progress">,
 ): Promise<Manifest> {
   const manifest = await openManifest(folder, chainId);
-  const cached = await cachedParts(run, manifest);
+  const cached = await readCachedParts(run, manifest);
   const whole = { from: 0, to: Math.max(-1, ...cached.map(({ to }) => to)) };
   const gaps = findStretches(cached, whole).flatMap(({ within, ...range }) => {
     const filters = within.map(({ filter }) => filter);
@@ -160,15 +160,15 @@ export async function exportCache(
   });
   const source: BlockSource = {
     async logsFrom({ from, to, filters }) {
-      const first = await cachedLogs(run, chainId, { from, to }, logsOfSegment);
+      const first = await readCachedLogs(run, chainId, { from, to }, logsOfSegment);
       const end = first.length < logsOfSegment ? to : Number(first.at(-1)?.blockNumber);
       // The last block's logs may be cut off.
-      const logs = end === to ? first : await cachedLogs(run, chainId, { from, to: end });
+      const logs = end === to ? first : await readCachedLogs(run, chainId, { from, to: end });
       const queries = filters.map((filter) => queryOfFilter(manifest, filter, { from, to }));
       // For other filters the cache may have only some of the logs.
       return { logs: logs.filter((log) => queries.some((query) => matches(log, query))), end };
     },
-    blocksOf: (logs) => cachedBlocks(run, chainId, logs),
+    blocksOf: (logs) => readCachedBlocks(run, chainId, logs),
   };
   await closeGaps(folder, manifest, { gaps, source, progress });
   await exportResults(run, folder, manifest);
@@ -221,13 +221,13 @@ export async function checkCache(
   { chainId, from, to, samples, random, progress }: CacheSample & { progress: (done: number) => void },
 ) {
   const known = newManifest(chainId);
-  const parts = await cachedParts(run, known);
+  const parts = await readCachedParts(run, known);
   const ranges = joinRanges(parts).flatMap((range) => {
     const clipped = { from: Math.max(range.from, from), to: Math.min(range.to, to) };
     return clipped.from <= clipped.to ? [clipped] : [];
   });
   const check = {
-    cachedBlocks: ranges.reduce((sum, range) => sum + sizeOf(range), 0),
+    cachedBlocks: ranges.reduce((sum, range) => sum + countBlocks(range), 0),
     ...{ ranges: 0, blocks: 0, logs: 0 },
     /** Ranges for which no node responded. */
     unanswered: 0,
@@ -235,11 +235,11 @@ export async function checkCache(
     differences: [] as string[],
   };
   for (let done = 1; done <= samples && check.cachedBlocks > 0; done++) {
-    const range = rangeAt(ranges, Math.floor(random() * check.cachedBlocks));
+    const range = findRange(ranges, Math.floor(random() * check.cachedBlocks));
     const queries = parts
       .filter((part) => part.from <= range.from && range.to <= part.to)
       .map(({ filter }) => queryOfFilter(known, filter, range));
-    const logs = (await cachedLogs(run, chainId, range)).filter((log) => isAsked(log, queries));
+    const logs = (await readCachedLogs(run, chainId, range)).filter((log) => isAsked(log, queries));
     const compare = () => compareRange({ ask, run, chainId, random }, range, { logs, queries });
     const differences = await pRetry(compare, { retries: 2, minTimeout: 500 }).catch(() => undefined);
     progress(done);
@@ -248,7 +248,7 @@ export async function checkCache(
       continue;
     }
     check.ranges += 1;
-    check.blocks += sizeOf(range);
+    check.blocks += countBlocks(range);
     check.logs += logs.length;
     if (differences.length > 0) check.differingRanges.push(range);
     check.differences.push(...differences);
@@ -257,7 +257,7 @@ export async function checkCache(
 }
 
 /** The range of at most `longestRange` blocks from this index among the blocks of all ranges. */
-function rangeAt(ranges: readonly BlockRange[], index: number): BlockRange {
+function findRange(ranges: readonly BlockRange[], index: number): BlockRange {
   let left = index;
   for (const { from, to } of ranges) {
     if (left <= to - from) return { from: from + left, to: Math.min(from + left + longestRange - 1, to) };
@@ -266,7 +266,7 @@ function rangeAt(ranges: readonly BlockRange[], index: number): BlockRange {
   throw new Error("There is no such block.");
 }
 
-const sizeOf = ({ from, to }: BlockRange) => to - from + 1;
+const countBlocks = ({ from, to }: BlockRange) => to - from + 1;
 const isAsked = (log: RpcLog, queries: readonly LogsQuery[]) => queries.some((query) => matches(log, query));
 
 type CacheComparison = { ask: AskNode; run: Statement; chainId: number; random: () => number };
@@ -278,13 +278,13 @@ async function compareRange(
 ): Promise<string[]> {
   let theirs = await nodeLogs(ask, range, queries);
   const found: string[] = [];
-  const blocks = await cachedBlocks(run, chainId, logs).catch((error: unknown) => {
+  const blocks = await readCachedBlocks(run, chainId, logs).catch((error: unknown) => {
     if (!(error instanceof ArchiveError)) throw error;
     found.push(error.message);
     return [];
   });
   const cached = new Map(blocks.map((block) => [Number(block.header.number), block]));
-  const drawn = range.from + Math.floor(random() * sizeOf(range));
+  const drawn = range.from + Math.floor(random() * countBlocks(range));
   const drawnCached = [...cached.keys()][Math.floor(random() * cached.size)] ?? drawn;
   const differing = differingBlocks(logs, theirs).slice(0, 5);
   for (const number of new Set([...differing, drawn, drawnCached])) {

@@ -53,12 +53,12 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
     byBlock.sort(([a], [b]) => a - b);
     const blocks: ArchivedBlock[] = [];
     for (let i = 0; i < byBlock.length; i += width) {
-      const some = byBlock.slice(i, i + width).map(([number, own]) => blockOf(options, number, own));
+      const some = byBlock.slice(i, i + width).map(([number, own]) => requestBlock(options, number, own));
       blocks.push(...(await Promise.all(some)));
     }
     return blocks;
   };
-  const source = { logsFrom: (gap: Gap) => logsFrom(options, manifest, gap), blocksOf };
+  const source = { logsFrom: (gap: Gap) => collectLogs(options, manifest, gap), blocksOf };
   await closeGaps(folder, manifest, {
     gaps: findGaps(manifest, options.filters, options.range),
     source,
@@ -110,7 +110,7 @@ export async function addSegment(
   }
   const { hash, bytes, unpacked } = file.listed;
   manifest.segments.push({
-    ...{ hash, from, to, filters: filters.map((filter) => indexOf(manifest, filter)) },
+    ...{ hash, from, to, filters: filters.map((filter) => ensureFilter(manifest, filter)) },
     blocks: blocks.length,
     logs: blocks.reduce((sum, { logs }) => sum + logs.length, 0),
     ...{ bytes, unpacked, proof: countProofs(blocks) },
@@ -119,23 +119,23 @@ export async function addSegment(
   return bytes;
 }
 
-function indexOf({ filters }: Manifest, filter: ArchiveFilter): number {
+function ensureFilter({ filters }: Manifest, filter: ArchiveFilter): number {
   const text = JSON.stringify(filter);
   const index = filters.findIndex((one) => JSON.stringify(one) === text);
   return index < 0 ? filters.push(filter) - 1 : index;
 }
 
-const retried = <Result>(request: () => Promise<Result>): Promise<Result> =>
+const retryRequest = <Result>(request: () => Promise<Result>): Promise<Result> =>
   pRetry(request, { retries: 4, minTimeout: 500 });
 
-async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, filters }: Gap) {
+async function collectLogs(options: RecordOptions, manifest: Manifest, { from, to, filters }: Gap) {
   const found: RpcLog[] = [];
   const enough = options.withReceipts ? logsOfWholeBlocks : logsOfSegment;
   let [at, size, growth] = [from, firstRange, 2];
   while (at <= to && found.length < enough) {
     const range = { from: at, to: Math.min(to, at + size - 1) };
     try {
-      const logs = await logsOf(options, manifest, { ...range, filters });
+      const logs = await requestLogs(options, manifest, { ...range, filters });
       for (const log of logs) found.push(log);
       at = range.to + 1;
       const next = logs.length > logsOfRequest ? size / 2 : size * growth;
@@ -151,12 +151,12 @@ async function logsFrom(options: RecordOptions, manifest: Manifest, { from, to, 
   return { logs: found, end: at - 1 };
 }
 
-async function logsOf(
+async function requestLogs(
   { ask, factories }: RecordOptions,
   manifest: Manifest,
   { from, to, filters }: Gap,
 ): Promise<RpcLog[]> {
-  const send = from === to ? (body: RpcRequest) => retried(() => ask(body)) : ask;
+  const send = from === to ? (body: RpcRequest) => retryRequest(() => ask(body)) : ask;
   const found: RpcLog[] = [];
   for (const { addresses, topics } of filters) {
     let contracts = addresses;
@@ -198,12 +198,12 @@ export async function askLogs(
 type FullBlock = Record<string, unknown> & { hash: string; transactions: Record<string, string>[] };
 type RecordedReceipt = { logs: RpcLog[] } & Record<string, string>;
 
-async function blockOf(
+async function requestBlock(
   { ask, withReceipts }: Pick<RecordOptions, "ask" | "withReceipts">,
   number: number,
   logs: readonly RpcLog[],
 ): Promise<ArchivedBlock> {
-  const asked = (method: string, params: unknown[]) => retried(() => ask({ method, params }));
+  const asked = (method: string, params: unknown[]) => retryRequest(() => ask({ method, params }));
   const full = (await asked("eth_getBlockByNumber", [toHex(number), true])) as FullBlock;
   if (!withReceipts) return archivedBlock(full, logs);
   const whole = wholeBlock(full, (await asked("eth_getBlockReceipts", [full.hash])) as RecordedReceipt[]);

@@ -35,7 +35,7 @@ export function describeWanted(config: Config, chain: string): Wanted {
     if (typeof address === "object") {
       const { event, parameter } = address;
       const addresses = { factory: address.address.toLowerCase(), event: toEventSelector(event) };
-      factories.set(factoryKey(addresses), (log) => childIn(log, event, parameter));
+      factories.set(factoryKey(addresses), (log) => findChild(log, event, parameter));
       filters.push({ addresses, topics });
       continue;
     }
@@ -47,7 +47,7 @@ export function describeWanted(config: Config, chain: string): Wanted {
   return { first: Math.min(...entries.map(({ startBlock }) => startBlock)), filters, factories };
 }
 
-function childIn(log: RpcLog, event: AbiEvent, parameter: string): string | undefined {
+function findChild(log: RpcLog, event: AbiEvent, parameter: string): string | undefined {
   // An event of another form names no contract.
   const [found] = parseEventLogs({ abi: [event], logs: [log as never] });
   const child = (found?.args as Record<string, unknown> | undefined)?.[parameter];

@@ -40,12 +40,12 @@ const datasourcesFile = z.record(
  */
 export function applyDatasourcesFile(namespaceId: string, table: Namespace, text: string): Namespace {
   const parsed = datasourcesFile.safeParse(withoutComments(JSON.parse(text)));
-  if (!parsed.success) throw new Error(faultsOf(parsed.error));
+  if (!parsed.success) throw new Error(describeFaults(parsed.error));
   const result: Namespace = { ...table };
   const patches = parsed.data[namespaceId] ?? {};
   const misspelt = [
-    ...Object.keys(parsed.data).flatMap((id) => misspelling("namespace", id, namespaceIds)),
-    ...nameFaults(patches),
+    ...Object.keys(parsed.data).flatMap((id) => listMisspellings("namespace", id, namespaceIds)),
+    ...listNameFaults(patches),
   ];
   if (misspelt.length > 0) throw new Error(misspelt.join("; "));
   for (const [id, chains] of Object.entries(patches)) {
@@ -53,7 +53,7 @@ export function applyDatasourcesFile(namespaceId: string, table: Namespace, text
     if (entry === undefined || others.length > 0)
       throw new Error(`${namespaceId}.${id} must name exactly one chain`);
     const [chainId, patch] = entry;
-    result[id] = patched(id, Number(chainId), table[id], patch);
+    result[id] = patchDatasource(id, Number(chainId), table[id], patch);
   }
   return result;
 }
@@ -72,10 +72,10 @@ export function knownNames(): Map<string, string[]> {
 
 // A name that nobody reads would be ignored silently. Names that are no near misses may be for other programs, unless
 // no other name is known.
-function nameFaults(patches: z.infer<typeof datasourcesFile>[string]): string[] {
+function listNameFaults(patches: z.infer<typeof datasourcesFile>[string]): string[] {
   const known = knownNames();
   const faultsOf = (kind: string, given: string[], names: string[]) => {
-    const near = given.flatMap((name) => misspelling(kind, name, names));
+    const near = given.flatMap((name) => listMisspellings(kind, name, names));
     const isForOthers = near.length > 0 || given.length === 0 || given.some((name) => names.includes(name));
     return isForOthers ? near : [`it names no known ${kind}; known are ${names.join(", ")}`];
   };
@@ -92,7 +92,7 @@ function nameFaults(patches: z.infer<typeof datasourcesFile>[string]): string[] 
 const isOfNames = (contract: string) => !/^(USDC|DAI|WETH)$/.test(contract);
 
 // Numbers may differ, and a large part of a name is near it: `Registry` of `ENSv1Registry`.
-function misspelling(kind: string, name: string, known: readonly string[]): string[] {
+function listMisspellings(kind: string, name: string, known: readonly string[]): string[] {
   const unnumbered = (text: string) => text.replace(/\d/g, "");
   if (known.some((other) => unnumbered(other) === unnumbered(name))) return [];
   const isPart = (other: string) => name.length >= 6 && other.toLowerCase().includes(name.toLowerCase());
@@ -100,7 +100,7 @@ function misspelling(kind: string, name: string, known: readonly string[]): stri
   return near === undefined ? [] : [`unknown ${kind} "${name}"; did you mean "${near}"?`];
 }
 
-function patched(
+function patchDatasource(
   id: string,
   chainId: number,
   before: Datasource | undefined,
@@ -134,7 +134,7 @@ function withoutComments(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith("_")));
 }
 
-function faultsOf(error: z.ZodError): string {
+function describeFaults(error: z.ZodError): string {
   const reasonOf = (issue: z.core.$ZodIssue) =>
     (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message;
   const faults = [...Map.groupBy(error.issues, reasonOf)].map(([reason, issues]) => {

@@ -65,10 +65,10 @@ const variables = z.object({
   DATABASE_POOLER: oneOf(["session", "transaction"]).default("session"),
   DATABASE_READ_URLS: z
     .string()
-    .refine((urls) => listOf(urls).every(isPostgresUrl), {
+    .refine((urls) => splitList(urls).every(isPostgresUrl), {
       error: "must be postgresql://… with host, port and database name, several of them separated by commas.",
     })
-    .transform(listOf)
+    .transform(splitList)
     .optional(),
   DATABASE_READ_LAG_SECONDS: decimal(1, 86_400).default(10),
   DATABASE_FOLDER: z.string().default(".nsindex/postgres"),
@@ -112,10 +112,10 @@ const variables = z.object({
   IPFS_GATEWAY_URL: z.string().refine(isHttpUrl, notHttpUrl).default("https://ipfs.io"),
   BLOCK_EXPLORER_URLS: z
     .string()
-    .refine((urls) => Object.values(explorersIn(urls)).every(isWebUrl), {
+    .refine((urls) => Object.values(parseExplorers(urls)).every(isWebUrl), {
       error: "must be <chain id>=<http(s) URL>, several of them separated by commas.",
     })
-    .transform(explorersIn)
+    .transform(parseExplorers)
     .optional(),
   LOG_LEVEL: oneOf(["silent", "fatal", "error", "warn", "info", "debug", "trace"]).default("info"),
   ...(Object.fromEntries(ofLimits) as Record<never, z.ZodType>),
@@ -133,10 +133,10 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   );
   const parsed = variables.safeParse(given);
   // A fault in one variable does not hide others: valid variables are checked further.
-  const sound = soundVariables(given, parsed.error);
+  const sound = pickSoundVariables(given, parsed.error);
   const faults = parsed.error?.issues.map(({ path, message }) => `${path.join()} ${message}`) ?? [];
 
-  const { datasources, text, fault } = datasourcesFrom(sound, readTextFile);
+  const { datasources, text, fault } = readDatasources(sound, readTextFile);
   if (fault) faults.push(fault);
   const webhooks = webhooksFrom(sound.WEBHOOKS_FILE, readTextFile, faults);
   const apiKeys = apiKeysFrom(sound.API_KEYS_FILE, readTextFile, faults);
@@ -150,12 +150,12 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   const chains = chainsFrom(sound, given, withRoot, faults).filter(({ id }) => chainIds.includes(id));
   faults.push(
     ...(sound.NAMESPACE ? namespaceFaults(sound.NAMESPACE, datasources, plugins) : []),
-    ...combinationFaults(sound, given, chainIds),
+    ...listCombinationFaults(sound, given, chainIds),
   );
   if (faults.length > 0 || !parsed.success)
     throw new ConfigurationError([...faults, ...misspeltVariables(given)]);
   return {
-    ...settingsOf(parsed.data),
+    ...pickSettings(parsed.data),
     datasources,
     /** Text of DATASOURCES_FILE. */
     datasourcesText: text,
@@ -182,18 +182,18 @@ export function describeLogChecks({ chains, rpcCrossCheckPercent: percent }: Con
 
 type ConfiguredRange = { startBlock?: number | undefined; endBlock?: number | undefined };
 
-const metadataSettingsOf = (given: EnvironmentVariables) => ({
+const pickMetadataSettings = (given: EnvironmentVariables) => ({
   url: given.METADATA_URL?.replace(/\/+$/, ""),
   folder: given.METADATA_CACHE_DIR,
   megabytes: given.METADATA_CACHE_MB,
   ipfsGateway: given.IPFS_GATEWAY_URL,
 });
 
-const settingsOf = (given: EnvironmentVariables) => ({
+const pickSettings = (given: EnvironmentVariables) => ({
   namespace: given.NAMESPACE,
   isSubgraphCompatible: given.SUBGRAPH_COMPAT,
   labelSet: { labelSetId: given.LABEL_SET_ID, labelSetVersion: given.LABEL_SET_VERSION },
-  labelsUrl: absoluteLabelsUrl(given.LABELS_URL),
+  labelsUrl: resolveLabelsUrl(given.LABELS_URL),
   /** Whether an index of a lower version of the label set is healed. */
   healsLabels: given.LABELS_HEAL,
   /** The version with which the index began, if it may be another; set by the launcher. */
@@ -203,7 +203,7 @@ const settingsOf = (given: EnvironmentVariables) => ({
   /**
    * Avatars and metadata of tokens; undefined where they are off. `url`: where clients reach the service, if it is set.
    */
-  metadata: given.METADATA ? metadataSettingsOf(given) : undefined,
+  metadata: given.METADATA ? pickMetadataSettings(given) : undefined,
   /** Blocks of the only chain to index. */
   blockRange: { startBlock: given.START_BLOCK, endBlock: given.END_BLOCK } as ConfiguredRange,
   /** Blocks of the root chain for which former rows are kept; undefined for those alone that are not final. */
@@ -289,7 +289,7 @@ export function readConfig(): Config {
   return configOfProcess;
 }
 
-function soundVariables(
+function pickSoundVariables(
   given: Record<string, string>,
   error: z.ZodError | undefined,
 ): Partial<EnvironmentVariables> {
@@ -298,7 +298,7 @@ function soundVariables(
   return { ...variables.partial().safeParse(others).data } as Partial<EnvironmentVariables>;
 }
 
-function datasourcesFrom(
+function readDatasources(
   { NAMESPACE, DATASOURCES_FILE }: Partial<EnvironmentVariables>,
   readTextFile: (path: string) => string,
 ): { datasources: Namespace; text?: string; fault?: string } {
@@ -314,7 +314,7 @@ function datasourcesFrom(
 }
 
 /** Faults between variables that are valid by themselves. */
-function combinationFaults(
+function listCombinationFaults(
   sound: Partial<EnvironmentVariables>,
   given: Environment,
   chainIds: readonly number[],
@@ -385,18 +385,18 @@ function isLabelsUrl(text: string): boolean {
 }
 
 // A relative path after `file:` is relative to the working directory; a URL alone would start at the root.
-function absoluteLabelsUrl(text: string): string {
+function resolveLabelsUrl(text: string): string {
   if (!text.startsWith("file:") || text.startsWith("file://")) return text;
   return pathToFileURL(resolve(text.slice("file:".length))).href;
 }
 
-function listOf(text: string): string[] {
+function splitList(text: string): string[] {
   return text.split(",").map((one) => one.trim());
 }
 
 // URLs by chain id; anything else has a value that is no URL.
-function explorersIn(text: string): Readonly<Record<number, string>> {
-  const pairs = listOf(text).map((one) => {
+function parseExplorers(text: string): Readonly<Record<number, string>> {
+  const pairs = splitList(text).map((one) => {
     const [, id = "0", url = ""] = /^([1-9]\d{0,14})=(.+)$/.exec(one) ?? [];
     return [Number(id), url] as const;
   });

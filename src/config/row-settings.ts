@@ -25,14 +25,14 @@ export function rowSettings(config: Config): RowSettings {
 export function listChanges(before: RowSettings, after: RowSettings): string[] {
   return Object.keys(after).flatMap((name) => {
     const [was, is] = [before[name] ?? "", after[name] ?? ""];
-    if (comparable(name, was) === comparable(name, is)) return [];
+    if (normalizeSetting(name, was) === normalizeSetting(name, is)) return [];
     if (name === "DATASOURCES_FILE") return ["the contents of DATASOURCES_FILE changed"];
     return [`${name} changed from ${was || "unset"} to ${is || "unset"}`];
   });
 }
 
 // The order of plugins decides no rows, nor does whitespace in a file.
-function comparable(name: string, value: string): string {
+function normalizeSetting(name: string, value: string): string {
   if (name === "PLUGINS") return pluginIds.filter((id) => value.split(",").includes(id)).join();
   return name === "DATASOURCES_FILE" && value !== "" ? JSON.stringify(JSON.parse(value)) : value;
 }

@@ -18,7 +18,7 @@ type Children = { address: Hex; event: (typeof proxyFactoryAbi)[0]; parameter: "
 export type ContractEntry = {
   abi: Abi;
   chain: Record<string, { address?: Hex | Children; startBlock: number; endBlock?: number }>;
-  rowRules: ReturnType<typeof rowRulesOf>;
+  rowRules: ReturnType<typeof pickRowRules>;
 };
 
 /** A contract entry before resolver entries are fitted to each other. */
@@ -36,7 +36,7 @@ type PlannedEntry = {
  * The settings that decide rows besides contracts and code. A change changes the build id (ponder: only contract
  * entries are hashed).
  */
-function rowRulesOf({ namespace, plugins, isSubgraphCompatible, ...config }: Config) {
+function pickRowRules({ namespace, plugins, isSubgraphCompatible, ...config }: Config) {
   const { labelSetId, labelSetVersion } = config.labelSet;
   return {
     namespace,
@@ -51,13 +51,13 @@ function rowRulesOf({ namespace, plugins, isSubgraphCompatible, ...config }: Con
 }
 
 const never = Number.POSITIVE_INFINITY;
-const ending = (endBlock: number) => (endBlock === never ? {} : { endBlock });
+const pickEnd = (endBlock: number) => (endBlock === never ? {} : { endBlock });
 
 /**
  * A contract's entry between START_BLOCK and END_BLOCK, if anything of it is read. `address` replaces its own; null:
  * any.
  */
-function planned(
+function planEntry(
   { blockRange, datasources, ...config }: Config,
   { datasourceId, name, chainId, ...deployed }: Omit<Deployed, "contract" | "group">,
   { key, abi, resolver }: { key: string; abi: Abi | undefined; resolver?: PlannedEntry["resolver"] & string },
@@ -68,8 +68,8 @@ function planned(
   const startBlock = Math.max(source.startBlock, blockRange.startBlock ?? 0);
   const endBlock = Math.min(source.endBlock ?? never, blockRange.endBlock ?? never);
   if (startBlock > endBlock) return [];
-  const range = { ...(address ? { address } : {}), startBlock, ...ending(endBlock) };
-  const rowRules = rowRulesOf({ blockRange, datasources, ...config });
+  const range = { ...(address ? { address } : {}), startBlock, ...pickEnd(endBlock) };
+  const rowRules = pickRowRules({ blockRange, datasources, ...config });
   const entry = { abi, chain: { [chainName(chainId)]: range }, rowRules };
   return [{ key, entry, ...(resolver ? { resolver } : {}) }];
 }
@@ -87,7 +87,7 @@ export function contractSources(config: Config): ContractSources {
     .filter((id) => config.plugins.includes(id))
     .flatMap((id) => {
       const deployment = findDeployment(id);
-      return deployment ? namesEntries(config, deployment, id) : crossingEntries(config, id);
+      return deployment ? planNamesEntries(config, deployment, id) : planCrossingEntries(config, id);
     });
   return Object.fromEntries(fitted(entries).map(({ key, entry }) => [key, entry]));
 }
@@ -102,31 +102,31 @@ export function logFilters(sources: readonly ContractEntry[], chain: string) {
     first: Math.min(...ranges.map(({ startBlock }) => startBlock)),
     last: Math.max(...ranges.map(({ endBlock }) => endBlock ?? Number.POSITIVE_INFINITY)),
     filters: [
-      { addresses, topics: topicsOf(known) },
-      { addresses: null, topics: topicsOf(open) },
+      { addresses, topics: listTopics(known) },
+      { addresses: null, topics: listTopics(open) },
     ].filter(({ topics }) => topics.length > 0),
   };
 }
 
-const topicsOf = (of: readonly { abi: Abi }[]): Hex[] => [
+const listTopics = (of: readonly { abi: Abi }[]): Hex[] => [
   ...new Set(
     of.flatMap(({ abi }) => abi.flatMap((item) => (item.type === "event" ? [toEventSelector(item)] : []))),
   ),
 ];
 
-function namesEntries(config: Config, deployment: Deployment, plugin: PluginId): PlannedEntry[] {
+function planNamesEntries(config: Config, deployment: Deployment, plugin: PluginId): PlannedEntry[] {
   return deployedContracts(config.datasources, listRoles(plugin), [deployment]).flatMap((deployed) => {
     const { contract, name } = deployed;
     const keyOf = (named: string) => namesKey(deployment, deployed.datasourceId, named);
     const own = { key: keyOf(name), abi: findAbi(contract) };
-    if (contract.role === "v2Registry") return registryEntries(config, deployed, keyOf);
-    if (contract.role === "v2Factory") return factoryEntries(config, deployed, keyOf);
-    if (contract.role !== "resolver") return planned(config, deployed, own);
-    const records = planned(config, deployed, { ...own, resolver: "records" });
+    if (contract.role === "v2Registry") return planRegistryEntries(config, deployed, keyOf);
+    if (contract.role === "v2Factory") return planFactoryEntries(config, deployed, keyOf);
+    if (contract.role !== "resolver") return planEntry(config, deployed, own);
+    const records = planEntry(config, deployed, { ...own, resolver: "records" });
     // The original subgraph has no text records of DNS resolvers.
     if (config.isSubgraphCompatible) return records;
     const dns = { key: keyOf(`DNS${name}`), abi: dnsResolverAbi, resolver: "dns" } as const;
-    return [...records, ...planned(config, deployed, dns)];
+    return [...records, ...planEntry(config, deployed, dns)];
   });
 }
 
@@ -135,47 +135,47 @@ type KeyOf = (contract: string) => string;
 // Any contract can be a registry, and may be put into the tree long after its first logs: registry events are read of
 // every contract. ERC-1155 transfers are read of the deployment's own registries and of those that its factory
 // deployed.
-function registryEntries(config: Config, deployed: Deployed, keyOf: KeyOf): PlannedEntry[] {
+function planRegistryEntries(config: Config, deployed: Deployed, keyOf: KeyOf): PlannedEntry[] {
   const { name, contract } = deployed;
-  const own = planned(config, deployed, { key: keyOf(name), abi: erc1155TransferAbi });
+  const own = planEntry(config, deployed, { key: keyOf(name), abi: erc1155TransferAbi });
   if (contract.role !== "v2Registry" || !contract.isRoot) return own;
   const every = { key: keyOf("Registries"), abi: registryV2Abi, resolver: "registries" } as const;
-  return [...planned(config, deployed, every, null), ...own];
+  return [...planEntry(config, deployed, every, null), ...own];
 }
 
-function factoryEntries(config: Config, deployed: Deployed, keyOf: KeyOf): PlannedEntry[] {
+function planFactoryEntries(config: Config, deployed: Deployed, keyOf: KeyOf): PlannedEntry[] {
   const { name, address } = deployed;
   if (address === undefined) return [];
   const [event] = proxyFactoryAbi;
   const children = { address, event, parameter: "proxyAddress" } as const;
   return [
-    ...planned(config, deployed, { key: keyOf(name), abi: proxyFactoryAbi }),
-    ...planned(config, deployed, { key: keyOf("ProxyTokens"), abi: erc1155TransferAbi }, children),
-    ...planned(config, deployed, { key: keyOf("ProxyRecords"), abi: resolverV2Abi }, children),
+    ...planEntry(config, deployed, { key: keyOf(name), abi: proxyFactoryAbi }),
+    ...planEntry(config, deployed, { key: keyOf("ProxyTokens"), abi: erc1155TransferAbi }, children),
+    ...planEntry(config, deployed, { key: keyOf("ProxyRecords"), abi: resolverV2Abi }, children),
   ];
 }
 
 // `registrars` goes deployment by deployment, so that a registrar precedes its controllers; the others go role by role.
-function crossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
+function planCrossingEntries(config: Config, plugin: PluginId): PlannedEntry[] {
   // Sales of ENSv2 count if its registries are indexed.
   const roles = listRoles(plugin).filter(
     (role) => role !== "v2Registrar" || config.plugins.includes("ensv2"),
   );
   return (plugin === "registrars" ? [roles] : roles.map((role) => [role])).flatMap((together) => {
-    if (together.includes("resolver")) return everyResolver(config);
+    if (together.includes("resolver")) return planEveryResolver(config);
     return deployedContracts(config.datasources, together).flatMap((deployed) => {
       const key = `${plugin}/${deployed.datasourceId}/${deployed.name}`;
-      return planned(config, deployed, { key, abi: findAbi(deployed.contract) });
+      return planEntry(config, deployed, { key, abi: findAbi(deployed.contract) });
     });
   });
 }
 
 // Every contract of a chain, from the first block at which a datasource has a resolver. One entry covers all chains, so
 // that a chain with several datasources is read once.
-function everyResolver(config: Config): PlannedEntry[] {
+function planEveryResolver(config: Config): PlannedEntry[] {
   const plan = { key: "protocol-acceleration/Resolver", abi: resolverRecordsAbi, resolver: "every" } as const;
   const entries = deployedContracts(config.datasources, ["resolver"]).flatMap((deployed) =>
-    planned(config, deployed, plan, null),
+    planEntry(config, deployed, plan, null),
   );
   const [first] = entries;
   if (first === undefined) return [];
@@ -184,7 +184,7 @@ function everyResolver(config: Config): PlannedEntry[] {
     const { startBlock, endBlock = never } = every[name] ?? range;
     every[name] = {
       startBlock: Math.min(startBlock, range.startBlock),
-      ...ending(Math.max(endBlock, range.endBlock ?? never)),
+      ...pickEnd(Math.max(endBlock, range.endBlock ?? never)),
     };
   }
   return [{ ...first, entry: { ...first.entry, chain: every } }];
@@ -211,7 +211,7 @@ function fitted(entries: readonly PlannedEntry[]): PlannedEntry[] {
       if (address === undefined) coveredFrom.set(key, Math.min(covered, range.startBlock));
       const endBlock = Math.min(range.endBlock ?? never, covered - 1);
       const own = address === undefined || shared.has(name) ? {} : { address };
-      if (endBlock >= range.startBlock) chain[name] = { ...own, ...range, ...ending(endBlock) };
+      if (endBlock >= range.startBlock) chain[name] = { ...own, ...range, ...pickEnd(endBlock) };
     }
     return Object.keys(chain).length === 0 ? [] : [{ ...plan, entry: { ...entry, chain } }];
   });

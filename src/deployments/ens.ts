@@ -10,7 +10,7 @@ export const rootRegistry = "ENSv1Registry";
 
 type Referred = { label: string; labelhash: Hex; referrer: Hex };
 
-const referred = ({ label, labelhash, referrer }: Referred, baseCost: bigint, premium = 0n) => ({
+const readReferred = ({ label, labelhash, referrer }: Referred, baseCost: bigint, premium = 0n) => ({
   ...named({ name: label, label: labelhash }, baseCost, premium),
   encodedReferrer: referrer,
 });
@@ -34,8 +34,8 @@ export const ens: Deployment<"subgraph"> = {
       NameRenewed: (args) => ({ ...named(args, args.cost), renewedInWrapper: args.expires }),
     }),
     UnwrappedEthRegistrarController: controller(unwrappedControllerAbi, {
-      NameRegistered: (args) => referred(args, args.baseCost, args.premium),
-      NameRenewed: (args) => referred(args, args.cost),
+      NameRegistered: (args) => readReferred(args, args.baseCost, args.premium),
+      NameRenewed: (args) => readReferred(args, args.cost),
     }),
     UniversalRegistrarRenewalWithReferrer: { role: "referrals" },
     NameWrapper: { role: "nameWrapper" },

@@ -23,11 +23,11 @@ export const contractGroups: readonly ContractGroup[] = [root, seaport, ...other
 
 /** Datasources of the public networks, by namespace id. */
 export const namespaces: Readonly<Record<NamespaceId, Namespace>> = {
-  mainnet: namespaceOf("mainnet"),
-  sepolia: namespaceOf("sepolia"),
-  "sepolia-v2": { ...namespaceOf("sepolia"), ...namespaceOf("sepolia-v2") },
-  holesky: namespaceOf("holesky"),
-  "ens-test-env": namespaceOf("ens-test-env"),
+  mainnet: buildNamespace("mainnet"),
+  sepolia: buildNamespace("sepolia"),
+  "sepolia-v2": { ...buildNamespace("sepolia"), ...buildNamespace("sepolia-v2") },
+  holesky: buildNamespace("holesky"),
+  "ens-test-env": buildNamespace("ens-test-env"),
 };
 
 /** A contract with a role, as a namespace has it. */
@@ -118,7 +118,7 @@ function hasRole<R extends Role>(contract: { role: Role }, roles: readonly R[]):
   return roles.some((role) => role === contract.role);
 }
 
-function namespaceOf(id: NamespaceId): Namespace {
+function buildNamespace(id: NamespaceId): Namespace {
   const tables = contractGroups.flatMap((group) => Object.entries(group.namespaces[id] ?? {}));
   const namespace: Namespace = Object.fromEntries(
     tables.map(([datasourceId, source]) => [datasourceId, withManagedName(datasourceId, source)]),

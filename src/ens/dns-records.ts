@@ -21,20 +21,20 @@ export function dnsTextRecord({ name, resource, record }: DnsRecord): TextRecord
   if (!recordName?.endsWith(keySuffix)) return undefined;
   const key = recordName.slice(0, -keySuffix.length);
   if (record === undefined) return { key, value: undefined };
-  const records = resourceRecords(Buffer.from(record.slice(2), "hex"));
+  const records = parseResourceRecords(Buffer.from(record.slice(2), "hex"));
   if (records === undefined) return undefined;
   const data = records.find(({ type }) => type === txt)?.data;
-  return { key, value: data && firstString(data) };
+  return { key, value: data && readFirstString(data) };
 }
 
 type ResourceRecord = { type: number; data: Buffer };
 
 // RFC 1035 section 3.2.1: one record after another. DNSSEC signs names uncompressed.
-function resourceRecords(bytes: Buffer): ResourceRecord[] | undefined {
+function parseResourceRecords(bytes: Buffer): ResourceRecord[] | undefined {
   const records: ResourceRecord[] = [];
   let offset = 0;
   while (offset < bytes.length) {
-    const fixed = endOfName(bytes, offset);
+    const fixed = findEndOfName(bytes, offset);
     if (fixed === undefined || fixed + 10 > bytes.length) return undefined;
     const start = fixed + 10;
     const end = start + bytes.readUInt16BE(fixed + 8);
@@ -45,7 +45,7 @@ function resourceRecords(bytes: Buffer): ResourceRecord[] | undefined {
   return records;
 }
 
-function endOfName(bytes: Buffer, start: number): number | undefined {
+function findEndOfName(bytes: Buffer, start: number): number | undefined {
   let offset = start;
   for (;;) {
     const length = bytes[offset];
@@ -56,6 +56,6 @@ function endOfName(bytes: Buffer, start: number): number | undefined {
 }
 
 // TXT data is a list of strings, each prefixed by its length.
-function firstString(data: Buffer): string {
+function readFirstString(data: Buffer): string {
   return data.subarray(1, 1 + (data[0] ?? 0)).toString("utf8");
 }

@@ -13,7 +13,7 @@ const byteOrderMark = "efbbbf";
 export function withEmittedStrings(data: Hex, args: Args, strings: readonly [string, number][]): Args {
   if (strings.length === 0 || !data.includes(byteOrderMark)) return args;
   const emitted = strings.map(([name, index]): [string, unknown] => {
-    const bytes = dynamicValue("string", data.slice(2 + index * 64, 66 + index * 64), data);
+    const bytes = decodeDynamicValue("string", data.slice(2 + index * 64, 66 + index * 64), data);
     // Buffer keeps the mark and replaces invalid UTF-8 by U+FFFD.
     return [
       name,
@@ -47,13 +47,13 @@ export function argumentReader({ inputs }: AbiEvent): ArgumentReader {
     if (data.length % 64 !== 2 || data.length < 2 + inData.length * 64) return undefined;
     for (const [index, { name = "", type }] of inTopics.entries()) {
       const word = topics[index + 1]?.slice(2) ?? "";
-      const value = isDynamic(type) ? (`0x${word}` as const) : staticValue(type, word);
+      const value = isDynamic(type) ? (`0x${word}` as const) : decodeStaticValue(type, word);
       if (value === undefined) return undefined;
       args[name] = value;
     }
     for (const [index, { name = "", type }] of inData.entries()) {
       const word = data.slice(2 + index * 64, 66 + index * 64);
-      const value = isDynamic(type) ? dynamicValue(type, word, data) : staticValue(type, word);
+      const value = isDynamic(type) ? decodeDynamicValue(type, word, data) : decodeStaticValue(type, word);
       if (value === undefined) return undefined;
       args[name] = value;
     }
@@ -63,7 +63,7 @@ export function argumentReader({ inputs }: AbiEvent): ArgumentReader {
 
 const isDynamic = (type: string) => type === "string" || type === "bytes" || type.endsWith("[]");
 
-function staticValue(type: string, word: string): Hex | bigint | undefined {
+function decodeStaticValue(type: string, word: string): Hex | bigint | undefined {
   if (word.length !== 64) return undefined;
   if (type === "address") return word.startsWith("0".repeat(24)) ? `0x${word.slice(24)}` : undefined;
   if (type.startsWith("bytes")) {
@@ -74,9 +74,9 @@ function staticValue(type: string, word: string): Hex | bigint | undefined {
   return value >> BigInt(type.slice("uint".length)) === 0n ? value : undefined;
 }
 
-function dynamicValue(type: string, word: string, data: Hex): Hex | bigint[] | undefined {
-  const start = sizeAt(`0x${word}`, 0);
-  const length = start === undefined ? undefined : sizeAt(data, start);
+function decodeDynamicValue(type: string, word: string, data: Hex): Hex | bigint[] | undefined {
+  const start = readSizeAt(`0x${word}`, 0);
+  const length = start === undefined ? undefined : readSizeAt(data, start);
   if (start === undefined || length === undefined) return undefined;
   const digits = length * (type.endsWith("[]") ? 64 : 2);
   const values = data.slice(2 + (start + 32) * 2, 2 + (start + 32) * 2 + digits);
@@ -86,7 +86,7 @@ function dynamicValue(type: string, word: string, data: Hex): Hex | bigint[] | u
 }
 
 // Limits offsets and lengths to 4 GB: longer data does not fit into a block.
-function sizeAt(data: Hex, byteOffset: number): number | undefined {
+function readSizeAt(data: Hex, byteOffset: number): number | undefined {
   const word = data.slice(2 + byteOffset * 2, 66 + byteOffset * 2);
   return word.length === 64 && word.startsWith("0".repeat(56)) ? Number(`0x${word.slice(56)}`) : undefined;
 }

@@ -112,13 +112,13 @@ export const wordsParameter = <const T extends readonly [string, ...string[]]>(
 /** Behind it an error has a hint. Clients compare whole messages, so hints go into the details. */
 export const hintMark = "\u0000hint:";
 
-const trimmed = (value: unknown) => (typeof value === "string" ? value.trim() || undefined : value);
+const trimValue = (value: unknown) => (typeof value === "string" ? value.trim() || undefined : value);
 
 /** The schema of a closed set of query parameters. Values are trimmed; an empty one counts as absent. */
 export function closedQuery<T extends z.core.$ZodLooseShape>(shape: T) {
   const known = Object.keys(shape);
   const optional = Object.fromEntries(
-    Object.entries(shape).map(([name, schema]) => [name, z.preprocess(trimmed, schema as z.ZodType)]),
+    Object.entries(shape).map(([name, schema]) => [name, z.preprocess(trimValue, schema as z.ZodType)]),
   ) as unknown as T;
   return z.strictObject(optional, {
     error: (issue) => {

@@ -25,7 +25,7 @@ export type ReverseAccount = { address: Hex; coinType: bigint };
  * @example reverseName({ address: "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", coinType: 2147492101n }) // "d8da6bf26964af9d7eed9e03e53415d37aa96045.80002105.reverse"
  */
 export function reverseName({ address, coinType }: ReverseAccount): string {
-  return `${address.slice(2).toLowerCase()}.${parentOf(coinType)}.reverse`;
+  return `${address.slice(2).toLowerCase()}.${formatParent(coinType)}.reverse`;
 }
 
 /**
@@ -36,15 +36,15 @@ export function parseReverseName(name: string): ReverseAccount | undefined {
   const match = /^([0-9a-f]{40})\.(addr|default|[1-9a-f][0-9a-f]{0,63})\.reverse$/.exec(name);
   const [, digits, parent] = match ?? [];
   if (digits === undefined || parent === undefined) return undefined;
-  return { address: `0x${digits}`, coinType: coinTypeOf(parent) };
+  return { address: `0x${digits}`, coinType: parseParent(parent) };
 }
 
-function parentOf(coinType: bigint): string {
+function formatParent(coinType: bigint): string {
   if (coinType === ethCoinType) return "addr";
   return coinType === defaultEvmCoinType ? "default" : coinType.toString(16);
 }
 
-function coinTypeOf(parent: string): bigint {
+function parseParent(parent: string): bigint {
   if (parent === "addr") return ethCoinType;
   return parent === "default" ? defaultEvmCoinType : BigInt(`0x${parent}`);
 }

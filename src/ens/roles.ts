@@ -55,7 +55,7 @@ export type RoleHolder = keyof typeof rolesOf;
 
 // Powers by index among all 64 roles. Two of registries exist on one side only: the mark as a role, transfers as an
 // admin.
-const powersByIndex = (roles: Words, more: Readonly<Record<number, string>> = {}) =>
+const indexPowers = (roles: Words, more: Readonly<Record<number, string>> = {}) =>
   new Map(
     Array.from({ length: 64 }, (_, index) => index).flatMap((index) => {
       const power = roles[index % 32]?.[1];
@@ -65,9 +65,9 @@ const powersByIndex = (roles: Words, more: Readonly<Record<number, string>> = {}
   );
 
 const powers: Readonly<Record<RoleHolder, ReadonlyMap<number, string>>> = {
-  registry: powersByIndex(registryRoles, { 8: "was_reserved", 39: "can_transfer_admin" }),
-  resolver: powersByIndex(resolverRoles),
-  recordResolver: powersByIndex(recordResolverRoles),
+  registry: indexPowers(registryRoles, { 8: "was_reserved", 39: "can_transfer_admin" }),
+  resolver: indexPowers(resolverRoles),
+  recordResolver: indexPowers(recordResolverRoles),
 };
 
 /** The powers that a kind of contract can give, lowest role first. */

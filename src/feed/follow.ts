@@ -131,7 +131,7 @@ async function readOn(
 
 type LogTail = ReturnType<typeof createTail>;
 
-async function pageAfter(
+async function readPageAfter(
   after: FeedPosition,
   request: StreamRequest,
   { source, tail, isLive, limit }: Pick<Opened, "source" | "tail"> & { isLive: boolean; limit: number },
@@ -190,7 +190,7 @@ async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<s
     (tail.rows?.state.index ?? position.index) === position.index &&
     isAdmitted();
   const read = (limit: number) => {
-    const [before, page] = [progress(), pageAfter(position, request, { ...opened, isLive, limit })];
+    const [before, page] = [progress(), readPageAfter(position, request, { ...opened, isLive, limit })];
     // It may fail while the page before is sent.
     page.catch(() => undefined);
     return { before, page };
@@ -202,7 +202,7 @@ async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<s
     position = page.end;
     // While a page is sent the next one is read.
     next = opened.longPages(!page.isAtEnd) ? read(pageRows.long) : undefined;
-    for (const text of slicesOf(page.messages)) {
+    for (const text of sliceMessages(page.messages)) {
       yield text;
       sentAt = performance.now();
     }
@@ -221,7 +221,7 @@ async function* follow(request: StreamRequest, opened: Opened): AsyncGenerator<s
 const texts = new WeakMap<Message, string>();
 
 // Messages as texts of about a slice. Streams share those of entries that they share.
-function* slicesOf(messages: readonly Message[]): Generator<string> {
+function* sliceMessages(messages: readonly Message[]): Generator<string> {
   let slice = "";
   for (const message of messages) {
     const text = texts.get(message) ?? formatMessage(message.event, message.data, message.id);

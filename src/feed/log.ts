@@ -138,7 +138,7 @@ const healedSql = (nodes: readonly string[]) => `INSERT INTO ${feedTable} (seq, 
  * one.
  */
 export const writeHealed = async (run: Statement, schema: string, nodes: readonly string[]) =>
-  void (await run(inSchema(schema, healedSql(nodes))));
+  void (await run(wrapInSchema(schema, healedSql(nodes))));
 
 /**
  * Nodes of the events that a restart indexes again, perhaps with other labels: what the log has of them is not final.
@@ -152,7 +152,7 @@ export async function readReindexed(run: Statement, schema: string): Promise<str
 
 // ponder: its temporary tables have the names of tables. JIT would compile the statement for seconds that runs for
 // milliseconds.
-const inSchema = (schema: string, sql: string) => `DO $feed$ BEGIN
+const wrapInSchema = (schema: string, sql: string) => `DO $feed$ BEGIN
   PERFORM set_config('search_path', '${quoted(schema).replaceAll("'", "''")}, pg_temp', true);
   PERFORM set_config('jit', 'off', true);
   LOCK TABLE ${feedTable} IN SHARE ROW EXCLUSIVE MODE;
@@ -213,7 +213,7 @@ export function createFeedWriter({
     if (behind.rows.length > 0) return false;
     const final = Math.max(state.final, moment.final);
     // What comes before was compared when it was final.
-    await run(inSchema(schema, reconcileSql(namespaces, { from: state.final, processed })));
+    await run(wrapInSchema(schema, reconcileSql(namespaces, { from: state.final, processed })));
     if (healed.size > 0) await writeStored();
     if (final !== state.final) await save({ ...state, final });
     written = version;

@@ -103,13 +103,16 @@ export function parsePosition(id: string): FeedPosition | undefined {
   return { index, seq, key: [time, block, log, event], transaction };
 }
 
-const digitsOf = (transaction: string | null) => (transaction ?? "").slice(2, 18);
+const pickDigits = (transaction: string | null) => (transaction ?? "").slice(2, 18);
 
-const positionAt = (index: string, { seq, time, block, log, event, transaction }: LogRow): FeedPosition => ({
+const buildPosition = (
+  index: string,
+  { seq, time, block, log, event, transaction }: LogRow,
+): FeedPosition => ({
   index,
   seq,
   key: [time, block, log, event],
-  transaction: digitsOf(transaction),
+  transaction: pickDigits(transaction),
 });
 
 const rowSql = (
@@ -152,16 +155,16 @@ export async function readNewest({ database }: FeedSource, signal: AbortSignal) 
   );
   return state === null
     ? undefined
-    : { state, position: row ? positionAt(state.index, row) : startOfLog(state) };
+    : { state, position: row ? buildPosition(state.index, row) : startOfLog(state) };
 }
 
 /** The key before all events of a second. */
-const beginOf = (time: number): FeedPosition["key"] => [time, -1, -1, ""];
+const buildFirstKey = (time: number): FeedPosition["key"] => [time, -1, -1, ""];
 
 const startOfLog = ({ index, since }: FeedState): FeedPosition => ({
   index,
   seq: 0,
-  key: beginOf(since),
+  key: buildFirstKey(since),
   transaction: "",
 });
 
@@ -169,7 +172,7 @@ const startOfLog = ({ index, since }: FeedState): FeedPosition => ({
 export const startOfFeed = ({ index }: FeedState): FeedPosition => ({
   index,
   seq: null,
-  key: beginOf(0),
+  key: buildFirstKey(0),
   transaction: "",
 });
 
@@ -189,9 +192,9 @@ export async function positionOfBlock(
   const sql = `SELECT json_build_object('time', ${cached}, 'first', ${first}, 'before', ${before})::text`;
   const found = await readJson<Found>(database, sql, [String(chain), String(block)], signal);
   if (found.time !== null && found.time < state.since)
-    return { ...startOfFeed(state), key: beginOf(found.time) };
+    return { ...startOfFeed(state), key: buildFirstKey(found.time) };
   if (found.first === null) return undefined;
-  return found.before ? positionAt(state.index, found.before) : startOfLog(state);
+  return found.before ? buildPosition(state.index, found.before) : startOfLog(state);
 }
 
 /**
@@ -213,7 +216,7 @@ export async function findPlace(
   const rowWhere = async (where: string, values: string[]) => {
     const sql = `SELECT ${rowSql("f")}::text FROM ${feedTable} f WHERE ${where} ORDER BY f.seq LIMIT 1`;
     const row = await readJson<LogRow | null>(source.database, sql, values, signal);
-    return row ? positionAt(index, row) : undefined;
+    return row ? buildPosition(index, row) : undefined;
   };
   if (isOwn && seq !== null) {
     const found = seq === 0 ? startOfLog(state) : await rowWhere("f.seq = $1::bigint", [String(seq)]);
@@ -221,7 +224,9 @@ export async function findPlace(
   }
   if (time < state.since) {
     const entries = event === "" ? [] : [...(await readEntries(source, [event], signal)).values()];
-    const isHere = entries.some((one) => one.timestamp === time && digitsOf(one.transaction) === transaction);
+    const isHere = entries.some(
+      (one) => one.timestamp === time && pickDigits(one.transaction) === transaction,
+    );
     if (event === "" || isHere) return { ...given, index, seq: null };
     return isOwn ? "unknown" : "gone";
   }
@@ -251,14 +256,14 @@ export async function readItems(source: FeedSource, after: number, limit: number
   const events = new Set(standing);
   const items = rows.map((row): LogItem => {
     if (row.type === healedType)
-      return { row, names: nodesOf(row).flatMap((node) => healed.get(node) ?? []) };
-    return { row, entry: events.has(row) ? entries.get(keyOf(row)) : undefined };
+      return { row, names: listNodes(row).flatMap((node) => healed.get(node) ?? []) };
+    return { row, entry: events.has(row) ? entries.get(buildKey(row)) : undefined };
   });
   const missing = items.findIndex(({ row, entry }) => events.has(row) && entry === undefined);
   return { state, items: missing === -1 ? items : items.slice(0, missing) };
 }
 
-const keyOf = ({ event, transaction }: Pick<LogRow, "event" | "transaction">) => `${event} ${transaction}`;
+const buildKey = ({ event, transaction }: Pick<LogRow, "event" | "transaction">) => `${event} ${transaction}`;
 
 async function readEntries(
   { database, namespaces, times }: FeedSource,
@@ -270,15 +275,15 @@ async function readEntries(
   const sql = `WITH times AS (SELECT $1::bigint[]) ${entriesOfIdsSql(bind(`{${ids.map((id) => JSON.stringify(id)).join()}}`), namespaces)}`;
   const found = await readJson<StoredEntry[]>(database, planOnce(sql), values, signal);
   return new Map(
-    found.map((entry) => [keyOf({ event: entry.id, transaction: entry.transaction ?? "" }), entry]),
+    found.map((entry) => [buildKey({ event: entry.id, transaction: entry.transaction ?? "" }), entry]),
   );
 }
 
-const nodesOf = ({ keys }: LogRow) =>
+const listNodes = ({ keys }: LogRow) =>
   keys.flatMap((key) => (key.startsWith("name:") ? key.slice("name:".length) : []));
 
 async function readHealed({ database, namespaces }: FeedSource, rows: LogRow[], signal: AbortSignal) {
-  const nodes = rows.flatMap((row) => (row.type === healedType ? nodesOf(row) : []));
+  const nodes = rows.flatMap((row) => (row.type === healedType ? listNodes(row) : []));
   if (nodes.length === 0) return new Map<string, HealedName>();
   const sql = planOnce(healedNamesSql(namespaces));
   const found = await readJson<HealedName[]>(database, sql, [`{${nodes.join()}}`], signal);
@@ -314,7 +319,7 @@ export function toMessages(
     if (type === healedType) {
       if (item.names === undefined || !mayBeAsked(item.names, row, filter)) continue;
       const names = item.names.map(({ node, name }) => ({ namehash: node, name: name ?? undefined }));
-      const id = formatFeedId(positionAt(state.index, row));
+      const id = formatFeedId(buildPosition(state.index, row));
       item.message ??= { event: "healed", id, data: { names, keys: row.keys } };
       messages.push(item.message);
       continue;
@@ -328,19 +333,19 @@ export function toMessages(
         ids: [...(taken?.ids ?? []), entryId({ type, id: row.event })],
         keys: [...new Set([...(taken?.keys ?? []), ...row.keys])],
       };
-      messages.push({ event: "reverted", id: formatFeedId(positionAt(state.index, row)), data: taken });
+      messages.push({ event: "reverted", id: formatFeedId(buildPosition(state.index, row)), data: taken });
     }
     const isSent =
       entry !== undefined && isAsked(entry, filter) && !(finality === "finalized" && row.isReverted);
     if (!isSent) continue;
     // Readers of the same items share their messages.
-    item.message ??= messageOf(entry, formatFeedId(positionAt(state.index, row)), namespaces, row.keys);
+    item.message ??= buildMessage(entry, formatFeedId(buildPosition(state.index, row)), namespaces, row.keys);
     messages.push(item.message);
   }
-  return { messages, end: last ? positionAt(state.index, last) : after };
+  return { messages, end: last ? buildPosition(state.index, last) : after };
 }
 
-function messageOf(
+function buildMessage(
   entry: StoredEntry,
   id: string,
   namespaces: readonly IndexedNamespace[],
@@ -419,13 +424,14 @@ async function readHistory(
       index: state.index,
       seq: null,
       key: [Number(time), Number(block), Number(log), event],
-      transaction: digitsOf(transaction),
+      transaction: pickDigits(transaction),
     }),
   );
   const messages = entries.map((entry, at) =>
-    messageOf(entry, formatFeedId(positions[at] ?? after), namespaces),
+    buildMessage(entry, formatFeedId(positions[at] ?? after), namespaces),
   );
-  const sliceEnd = until === state.since ? startOfLog(state) : { ...startOfFeed(state), key: beginOf(until) };
+  const sliceEnd =
+    until === state.since ? startOfLog(state) : { ...startOfFeed(state), key: buildFirstKey(until) };
   const end = entries.length < limit ? sliceEnd : (positions.at(-1) ?? after);
   return { messages, end, isAtEnd: false };
 }

@@ -48,7 +48,7 @@ type PonderEvent = {
 type PonderContext = { db: HandlerDatabase; chain: { id: number }; client: Client };
 
 // Values are copied: Ponder reuses event and context for the next event.
-function scopeOf(
+function buildScope(
   settings: Settings,
   namespace: string,
   context: PonderContext,
@@ -72,7 +72,7 @@ function scopeOf(
 }
 
 // An entry's key begins with its plugin.
-const namespaceOfEntry = (source: string) => namespaceOfPlugin(source.split("/")[0] ?? "");
+const findNamespace = (source: string) => namespaceOfPlugin(source.split("/")[0] ?? "");
 
 type Input = {
   context: PonderContext;
@@ -92,7 +92,7 @@ type IsSource = (source: string) => boolean;
  * `ponder.on` for handlers, which get a scope. Ignores unconfigured sources and logs that are not the declared event.
  */
 export function registerHandlers(settings: Settings, isSource: IsSource): EventsOf {
-  return registration(settings, isSource, ({ inputs }, emitter) => {
+  return buildRegistration(settings, isSource, ({ inputs }, emitter) => {
     const plain = inputs.filter(({ indexed }) => !indexed);
     const topics = 1 + inputs.length - plain.length;
     const strings = plain.flatMap(({ type, name }, index): [string, number][] =>
@@ -100,7 +100,7 @@ export function registerHandlers(settings: Settings, isSource: IsSource): Events
     );
     return ({ args, log }) => {
       // Any contract may emit these. A log with other topics is another event of the same signature.
-      if (topicCount(log.topics) !== topics) return undefined;
+      if (countTopics(log.topics) !== topics) return undefined;
       if (emitter !== undefined && log.address.toLowerCase() !== emitter) return undefined;
       return withEmittedStrings(log.data, args, strings);
     };
@@ -109,13 +109,13 @@ export function registerHandlers(settings: Settings, isSource: IsSource): Events
 
 /** Registers handlers that read their logs strictly; see `LogsOf`. */
 export function registerStrictHandlers(settings: Settings, isSource: IsSource): LogsOf {
-  return registration(settings, isSource, (item) => {
+  return buildRegistration(settings, isSource, (item) => {
     const read = argumentReader(item);
     return ({ log }) => read(log.topics, log.data) ?? "malformed-log";
   });
 }
 
-function registration(
+function buildRegistration(
   settings: Settings,
   isSource: IsSource,
   readerOf: (item: AbiEvent, emitter: Hex | undefined) => Read,
@@ -123,18 +123,18 @@ function registration(
   return (source: string, abi: Abi, emitter?: Hex) =>
     (event: string, handler: (scope: Scope, args: never) => unknown) => {
       if (!isSource(source)) return;
-      const read = readerOf(eventIn(abi, event), emitter);
-      const namespace = namespaceOfEntry(source);
+      const read = readerOf(findEvent(abi, event), emitter);
+      const namespace = findNamespace(source);
       register(`${source}:${event}`, ({ context, event }) => {
         const args = read(event);
         if (args === undefined) return;
-        const scope = scopeOf(settings, namespace, context, event);
+        const scope = buildScope(settings, namespace, context, event);
         return args === "malformed-log" ? scope.report(args, scope) : handler(scope, args as never);
       });
     };
 }
 
-function eventIn(abi: Abi, key: string): AbiEvent {
+function findEvent(abi: Abi, key: string): AbiEvent {
   const item = key.includes("(")
     ? (parseAbiItem(`event ${key}` as "event X()") as AbiEvent)
     : abi.find((one) => one.type === "event" && one.name === key);
@@ -143,7 +143,7 @@ function eventIn(abi: Abi, key: string): AbiEvent {
 }
 
 // ponder: a missing topic is null.
-function topicCount(topics: Topics): number {
+function countTopics(topics: Topics): number {
   let count = 0;
   for (const topic of topics) if (topic !== null && topic !== undefined) count++;
   return count;

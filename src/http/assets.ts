@@ -48,29 +48,29 @@ export function createAssets(files: Files) {
   };
 }
 
-const folderOf = (name: string) => dirname(findPackageJSON(name, import.meta.url) ?? "");
-const swagger = folderOf("swagger-ui-dist");
+const findFolder = (name: string) => dirname(findPackageJSON(name, import.meta.url) ?? "");
+const swagger = findFolder("swagger-ui-dist");
 
 /** Files of the charts' library by URL path below `prefix`. */
 export const chartFiles = (prefix: string): Record<string, string> =>
   Object.fromEntries(
     ["uPlot.esm.js", "uPlot.min.css"].map((name) => [
       `${prefix}${name}`,
-      join(folderOf("uplot"), "dist", name),
+      join(findFolder("uplot"), "dist", name),
     ]),
   );
 
 // ponder: under `dev` an `import` makes Vite process this package, all 9 MB, which blocks the process for a second.
-const graphiql = () =>
+const loadGraphiql = () =>
   require("@graphql-yoga/render-graphiql/graphiql") as typeof import("@graphql-yoga/render-graphiql/graphiql");
 
 /** Files of GraphiQL by URL path below `prefix`: its script and style, its workers, and the script that starts it. */
 export const graphiqlFiles = (prefix: string): Files => ({
-  [`${prefix}graphiql.js`]: () => graphiql().js,
-  [`${prefix}graphiql.css`]: () => graphiql().css,
-  [`${prefix}editorWorkerService.js`]: () => graphiql().editorWorkerService,
-  [`${prefix}json.js`]: () => graphiql().jsonWorker,
-  [`${prefix}graphql.js`]: () => graphiql().graphqlWorker,
+  [`${prefix}graphiql.js`]: () => loadGraphiql().js,
+  [`${prefix}graphiql.css`]: () => loadGraphiql().css,
+  [`${prefix}editorWorkerService.js`]: () => loadGraphiql().editorWorkerService,
+  [`${prefix}json.js`]: () => loadGraphiql().jsonWorker,
+  [`${prefix}graphql.js`]: () => loadGraphiql().graphqlWorker,
   [`${prefix}start-graphiql.js`]: fileURLToPath(new URL("start-graphiql.cjs", import.meta.url)),
 });
 

@@ -49,7 +49,7 @@ export function openApiDocument({
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const { path, method } = operation;
-    paths[path] = { ...paths[path], [method]: operationOf(operation, schemaOf) };
+    paths[path] = { ...paths[path], [method]: buildOperation(operation, schemaOf) };
   }
   return {
     openapi: "3.1.0",
@@ -66,7 +66,7 @@ export function toJsonSchema(schema: z.core.$ZodType, options?: OpenApiOptions):
   return json;
 }
 
-function operationOf(operation: Operation, schemaOf: SchemaOf): Json {
+function buildOperation(operation: Operation, schemaOf: SchemaOf): Json {
   const { operationId, tag, summary, description, params, query, body, answers } = operation;
   const contentOf = (content: ResponseDocs["content"], io: "input" | "output") =>
     content && mapValues(content, (schema) => ({ schema: schemaOf(schema, io) }));
@@ -76,7 +76,7 @@ function operationOf(operation: Operation, schemaOf: SchemaOf): Json {
     tags: [tag],
     summary,
     description,
-    parameters: [...parametersOf("path", params, schemaOf), ...parametersOf("query", query, schemaOf)],
+    parameters: [...buildParameters("path", params, schemaOf), ...buildParameters("query", query, schemaOf)],
     ...(bodyContent && { requestBody: { required: true, content: bodyContent } }),
     responses: mapValues(answers, ({ description, content }) => ({
       description,
@@ -88,7 +88,7 @@ function operationOf(operation: Operation, schemaOf: SchemaOf): Json {
 const mapValues = <T>(values: Readonly<Record<string, T>>, change: (value: T) => Json) =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value)]));
 
-function parametersOf(
+function buildParameters(
   location: "path" | "query",
   schema: z.ZodObject | undefined,
   schemaOf: SchemaOf,

@@ -28,7 +28,7 @@ export async function findActor(scope: Scope): Promise<Hex> {
   const { db, chainId, rootChainId, sender, recipient, isV2Indexed } = scope;
   // Most users of Basenames have such accounts: a request for each would take hours of a backfill.
   if (chainId !== rootChainId || !entryPoints.has(recipient ?? "")) return sender;
-  const account = await accountOf(scope);
+  const account = await readAccount(scope);
   if (account === undefined) {
     scope.report("unknown-account", scope);
     return sender;
@@ -38,7 +38,7 @@ export async function findActor(scope: Scope): Promise<Hex> {
 
 type ReceiptLog = { address?: string; topics?: readonly string[]; logIndex?: string };
 
-async function accountOf(scope: Scope): Promise<Hex | undefined> {
+async function readAccount(scope: Scope): Promise<Hex | undefined> {
   if (!(await isReadGranted(scope, "transaction"))) return undefined;
   const { nodes, saved, chainId, blockNumber, transactionHash, logIndex, recipient } = scope;
   // This is no JSON-RPC method: a saved account takes less space than the receipt.

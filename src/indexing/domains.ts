@@ -14,7 +14,7 @@ export type DomainRow = typeof domain.$inferSelect;
 export async function findDomain(scope: Scope, node: Hex): Promise<DomainRow | undefined> {
   const row = await scope.db.find(domain, { id: node });
   if (row) return row;
-  return node === rootNode ? rootDomain(scope) : undefined;
+  return node === rootNode ? buildRootDomain(scope) : undefined;
 }
 
 /** A domain of which only the node is known: its owner is zero, and it has no name. */
@@ -96,7 +96,7 @@ function isEmpty({ resolverId, ownerId, subdomainCount }: DomainRow): boolean {
 }
 
 // subgraph: the root counts as migrated from the start, so that the old registry cannot change it.
-function rootDomain(scope: Scope): DomainRow {
+function buildRootDomain(scope: Scope): DomainRow {
   return { ...bareDomain(scope, rootNode, true), name: scope.naming.rootName, createdAt: 0n };
 }
 

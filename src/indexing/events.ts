@@ -30,8 +30,8 @@ export function addDomainEvent(
   values: OwnColumns<typeof domainEvent.$inferInsert>,
   index?: number,
 ) {
-  const id = index === undefined ? eventId(scope) : `${eventId(scope)}-${index}`;
-  return scope.db.insert(domainEvent).values({ id, ...origin(scope), ...values });
+  const id = index === undefined ? buildEventId(scope) : `${buildEventId(scope)}-${index}`;
+  return scope.db.insert(domainEvent).values({ id, ...buildOrigin(scope), ...values });
 }
 
 /** Stores an event of a registration. */
@@ -39,18 +39,20 @@ export function addRegistrationEvent(
   scope: Scope,
   values: OwnColumns<typeof registrationEvent.$inferInsert>,
 ) {
-  return scope.db.insert(registrationEvent).values({ id: eventId(scope), ...origin(scope), ...values });
+  return scope.db
+    .insert(registrationEvent)
+    .values({ id: buildEventId(scope), ...buildOrigin(scope), ...values });
 }
 
 /** Stores an event of a resolver. */
 export function addResolverEvent(scope: Scope, values: OwnColumns<typeof resolverEvent.$inferInsert>) {
-  return scope.db.insert(resolverEvent).values({ id: eventId(scope), ...origin(scope), ...values });
+  return scope.db.insert(resolverEvent).values({ id: buildEventId(scope), ...buildOrigin(scope), ...values });
 }
 
-function eventId({ naming, chainId, blockNumber, logIndex }: Scope): string {
+function buildEventId({ naming, chainId, blockNumber, logIndex }: Scope): string {
   return naming.eventId(chainId, blockNumber, logIndex);
 }
 
-function origin({ blockNumber, timestamp, logIndex, transactionHash }: Scope) {
+function buildOrigin({ blockNumber, timestamp, logIndex, transactionHash }: Scope) {
   return { blockNumber, timestamp: Number(timestamp), logIndex, transactionID: transactionHash };
 }

@@ -53,7 +53,7 @@ function unknownOfRegistration(naming: Naming, { id, labelName }: LabelledRow): 
 export function healedDomain<Row extends NamedRow>(row: Row, find: FindLabel): Row {
   const { labelhash, labelName } = row;
   const known = labelhash !== null && isUnlabelled(labelName, labelhash) ? find(labelhash) : undefined;
-  const names = !row.name ? row : healedNames(row.name, row.unrevealedName, find);
+  const names = !row.name ? row : healNames(row.name, row.unrevealedName, find);
   const set = {
     name: names.name,
     unrevealedName: names.unrevealedName,
@@ -77,13 +77,13 @@ export function healedRegistration<Row extends LabelledRow>(naming: Naming, row:
 const isUnlabelled = (labelName: string | null, labelhash: Hex) =>
   labelName === null || labelName === encodedLabel(labelhash);
 
-function healedNames(name: string, looked: string | null, find: FindLabel) {
+function healNames(name: string, looked: string | null, find: FindLabel) {
   const heal = (part: string) => {
     const hash = hashIn(part);
     return (hash && find(hash)?.part) ?? part;
   };
   const shown = name.split(".");
-  if (looked === null) return { name: joined(shown.map(heal)), unrevealedName: null };
+  if (looked === null) return { name: joinParts(shown.map(heal)), unrevealedName: null };
   const healed = looked.split(".").map(heal);
   // The wrapper's name stays from the first domain on that had no label when it was wrapped.
   const own = healed.findIndex(isWrapped);
@@ -96,11 +96,11 @@ function healedNames(name: string, looked: string | null, find: FindLabel) {
     return plain;
   });
   const isAnyWrapped = open.some(isWrapped);
-  return { name: joined(kept), unrevealedName: isAnyWrapped ? open.toReversed().join(".") : null };
+  return { name: joinParts(kept), unrevealedName: isAnyWrapped ? open.toReversed().join(".") : null };
 }
 
 // subgraph: a name that is empty is null, and so are those below it.
-const joined = (parts: string[]) => (parts.at(-1) === "" ? null : parts.join("."));
+const joinParts = (parts: string[]) => (parts.at(-1) === "" ? null : parts.join("."));
 
 type Looking = Pick<Settings, "naming" | "heal"> & {
   /** Fetches labels that are healed next. */

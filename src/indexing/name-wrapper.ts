@@ -27,13 +27,13 @@ export async function applyNameWrapped(
   }: { node: Hex; name: Hex; owner: Hex; fuses: number; expiry: bigint },
 ): Promise<void> {
   const fuses = toSignedFuses(rawFuses);
-  const wrapped = wrappedName(scope, wire);
+  const wrapped = decodeWrappedName(scope, wire);
   await ensureAccount(scope, owner);
   const before = await expectDomain(scope, node, true);
   await saveDomain(scope, before, {
     wrappedOwnerId: owner,
     ...(wrapped && isUnnamed(before) ? { ...wrapped, unrevealedName: unrevealedName(before) } : {}),
-    ...raisedExpiry(before, fuses, expiry),
+    ...raiseExpiry(before, fuses, expiry),
   });
   const values = {
     domainId: node,
@@ -113,7 +113,7 @@ async function changeWrapped(
   await scope.db.update(wrappedDomain, { id: node }).set({ ...set, changeBlock: scope.blockNumber });
   const { fuses, expiryDate } = { ...wrapped, ...set };
   const before = await findDomain(scope, node);
-  const raised = before && raisedExpiry(before, fuses, expiryDate);
+  const raised = before && raiseExpiry(before, fuses, expiryDate);
   if (raised) await saveDomain(scope, before, raised);
 }
 
@@ -147,7 +147,10 @@ export async function applyWrappedTransfer(
 
 // In subgraph mode, one unusable label voids the whole name; in others, the label is written as its hash. A label that
 // ends in NUL is unusable, although the original strips the NUL: the stripped name would pass for another.
-function wrappedName({ naming }: Scope, wire: Hex): { labelName: string | null; name: string } | undefined {
+function decodeWrappedName(
+  { naming }: Scope,
+  wire: Hex,
+): { labelName: string | null; name: string } | undefined {
   const labels = dnsLabels(wire);
   if (labels === undefined) return undefined;
   if (labels.length === 0) return { labelName: null, name: "." };
@@ -165,7 +168,7 @@ function isUnnamed({ labelName, labelhash }: DomainRow): boolean {
   return labelName === null || (labelhash !== null && labelName === encodedLabel(labelhash));
 }
 
-function raisedExpiry({ expiryDate: before }: DomainRow, fuses: number, expiryDate: bigint) {
+function raiseExpiry({ expiryDate: before }: DomainRow, fuses: number, expiryDate: bigint) {
   const isRaised = before === null || expiryDate > before;
   return isParentCannotControlBurned(fuses) && isRaised ? { expiryDate } : undefined;
 }

@@ -161,7 +161,7 @@ const isReadByClient = (isConfigured: boolean, { key }: { key: string }): boolea
 const gas = toHex(10_000_000);
 
 /** A call of the event's emitter, which anybody may have deployed, at the event's block. */
-const boundedRequest = ({ emitter: to, blockNumber }: Scope, call: ContractCall): NodeRequest => ({
+const buildBoundedRequest = ({ emitter: to, blockNumber }: Scope, call: ContractCall): NodeRequest => ({
   method: "eth_call",
   params: [{ to, data: encodeFunctionData(call), gas }, toHex(blockNumber)],
   ...{ blockNumber, maxBytes: 512 * 1024, timeoutMs: 2_500 },
@@ -189,10 +189,10 @@ export async function readTextRecord(
         args: [text.node, text.key],
         retryEmptyResponse: false,
       });
-    return reported(scope, await readThroughPonder(scope, call, read));
+    return reportUnreadable(scope, await readThroughPonder(scope, call, read));
   }
   if (!(await isReadGranted(scope, "text"))) return undefined;
-  return reported(scope, await callContract(scope, call));
+  return reportUnreadable(scope, await callContract(scope, call));
 }
 
 /**
@@ -203,7 +203,7 @@ export async function readTokenUri(scope: Scope, node: Hex): Promise<string | un
   const call: ContractCall = { abi: threednsMetadataAbi, args: [BigInt(node)] };
   const params = [{ to: scope.emitter, data: encodeFunctionData(call) }, toHex(scope.blockNumber)];
   const read = async () => decode(call, await scope.client.request({ method: "eth_call", params } as never));
-  return reported(scope, await readThroughPonder(scope, call, read));
+  return reportUnreadable(scope, await readThroughPonder(scope, call, read));
 }
 
 // Contracts on which Ponder's client failed, by reader. It is not used for them again: the bounded call returns the
@@ -228,7 +228,7 @@ async function readThroughPonder(scope: Scope, call: ContractCall, read: () => P
 
 async function callContract(scope: Scope, call: ContractCall): Promise<string | undefined> {
   const { nodes, saved, chainId } = scope;
-  const request = boundedRequest(scope, call);
+  const request = buildBoundedRequest(scope, call);
   const known = await saved?.find(chainId, request);
   const result = known ?? (await nodes(chainId, request));
   if (typeof result !== "string") return undefined;
@@ -245,7 +245,7 @@ function decode({ abi }: ContractCall, data: unknown): string {
   return decodeFunctionResult({ abi, data: data as Hex }) as string;
 }
 
-function reported(scope: Scope, value: string | undefined): string | undefined {
+function reportUnreadable(scope: Scope, value: string | undefined): string | undefined {
   if (value === undefined) scope.report("unreadable-contract", scope);
   return value;
 }

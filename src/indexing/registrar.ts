@@ -37,7 +37,7 @@ export async function applyNameRegistered(
     expiryDate: expires + gracePeriod,
     ...pickHome(scope),
     ...(leavesWrapper ? { wrappedOwnerId: null } : {}),
-    ...nameUnder(scope, { managed, labelhash }, known, before),
+    ...buildNameUnder(scope, { managed, labelhash }, known, before),
   });
   await startRegistration(scope, { node, labelhash, known, registrantId: owner, expires });
 }
@@ -68,7 +68,7 @@ export async function startRegistration(
 
 // subgraph: an unknown label leaves the name unchanged. With several chains, the registry may not know the names above,
 // so the name is written under the registrar's own; a known label stays.
-function nameUnder(
+function buildNameUnder(
   { naming }: Scope,
   { managed, labelhash }: Registered,
   known: StoredLabel | undefined,
@@ -86,7 +86,7 @@ export async function applyNameRenewed(
   scope: Scope,
   { managed, labelhash, expires }: Registered & { expires: bigint },
 ): Promise<void> {
-  await extendRegistration(scope, idsOf(scope, { managed, labelhash }), { expires, grace: gracePeriod });
+  await extendRegistration(scope, buildIds(scope, { managed, labelhash }), { expires, grace: gracePeriod });
 }
 
 /** Moves the expiry of a registration, and with the grace period that of its domain. */
@@ -109,7 +109,7 @@ export async function applyNameTransferred(
   { managed, labelhash, from, to }: Registered & { from: Hex; to: Hex },
 ): Promise<void> {
   await ensureAccount(scope, to);
-  const { node, id } = idsOf(scope, { managed, labelhash });
+  const { node, id } = buildIds(scope, { managed, labelhash });
   const { db, blockNumber } = scope;
   if (!(await db.find(registration, { id }))) return;
   await db.update(registration, { id }).set({ registrantId: to, changeBlock: blockNumber });
@@ -150,7 +150,7 @@ async function setLabel(
   changes: { cost?: bigint },
 ): Promise<void> {
   const { db, blockNumber } = scope;
-  const { node, id } = idsOf(scope, { managed, labelhash });
+  const { node, id } = buildIds(scope, { managed, labelhash });
   const stored = await db.find(registration, { id });
   const label = known && { labelName: known.labelName };
   if (stored) await db.update(registration, { id }).set({ ...changes, ...label, changeBlock: blockNumber });
@@ -169,7 +169,7 @@ function isNamedSo({ labelName }: { labelName: string | null }, known: StoredLab
   return labelName !== null && labelName === known.labelName;
 }
 
-function idsOf({ naming }: Scope, { managed, labelhash }: Registered) {
+function buildIds({ naming }: Scope, { managed, labelhash }: Registered) {
   const node = subnode(managed.node, labelhash);
   return { node, id: naming.registrationId(node, labelhash) };
 }
@@ -196,7 +196,7 @@ export async function applyRegistration(
   const node = subnode(managed.node, labelhash);
   await scope.db.insert(subregistry).values({ subregistryId, node: managed.node }).onConflictDoNothing();
   const duration = expires - scope.timestamp;
-  const lifecycle = { subregistryId, expiresAt: expires, ...actionReference(scope, duration) };
+  const lifecycle = { subregistryId, expiresAt: expires, ...buildActionReference(scope, duration) };
   await upsert(scope, registrationLifecycle, { node }, lifecycle);
   await openAction(scope, { type: "registration", node, subregistryId, duration });
 }
@@ -216,7 +216,7 @@ export async function applyRenewal(
   const duration = expires - before.expiresAt;
   await scope.db
     .update(registrationLifecycle, { node })
-    .set({ expiresAt: expires, ...actionReference(scope, duration) });
+    .set({ expiresAt: expires, ...buildActionReference(scope, duration) });
   await openAction(scope, { type: "renewal", node, subregistryId, duration });
 }
 
@@ -236,7 +236,7 @@ export function applyControllerFacts(
 }
 
 // A negative duration opens no action: the lifecycle moves, and later events find nothing to complete.
-function actionReference(scope: Scope, duration: bigint) {
+function buildActionReference(scope: Scope, duration: bigint) {
   return duration < 0n
     ? { actionId: null, actionTransactionHash: null }
     : { actionId: scope.eventId, actionTransactionHash: scope.transactionHash };

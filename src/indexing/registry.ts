@@ -23,7 +23,7 @@ type Origin = { isOldRegistry: boolean };
 type Owned = { parentNode: Hex; labelhash: Hex; owner: Hex };
 
 // The new registry, which emits most events, leaves the column null.
-const originOf = (isOldRegistry: boolean) => (isOldRegistry ? { fromOldRegistry: true } : {});
+const buildOrigin = (isOldRegistry: boolean) => (isOldRegistry ? { fromOldRegistry: true } : {});
 
 /**
  * Registry NewOwner: a subname was created, or its parent set another owner. `label` is called for the label of an
@@ -32,7 +32,7 @@ const originOf = (isOldRegistry: boolean) => (isOldRegistry ? { fromOldRegistry:
 export async function applyNewOwner(
   scope: Scope,
   { parentNode, labelhash, owner, isOldRegistry }: Owned & Origin,
-  label = (): Promise<StoredLabel | undefined> => provenLabel(scope, { parentNode, labelhash, owner }),
+  label = (): Promise<StoredLabel | undefined> => findProvenLabel(scope, { parentNode, labelhash, owner }),
 ): Promise<void> {
   const node = subnode(parentNode, labelhash);
   const before = await findDomain(scope, node);
@@ -51,7 +51,7 @@ export async function applyNewOwner(
     parentId: parentNode,
     labelhash,
     isMigrated,
-    ...(parent && needsName ? nameOf(scope, labelhash, await label(), { parent, before }) : {}),
+    ...(parent && needsName ? buildName(scope, labelhash, await label(), { parent, before }) : {}),
   };
   await saveDomain(scope, before ?? bareDomain(scope, node, isMigrated), changes);
   if (owner === zeroAddress) await discountIfEmpty(scope, node);
@@ -60,12 +60,12 @@ export async function applyNewOwner(
     domainId: node,
     parentDomainId: parentNode,
     ownerId: owner,
-    ...originOf(isOldRegistry),
+    ...buildOrigin(isOldRegistry),
   });
 }
 
 // subgraph: a name is built once, and not again when a label above becomes known.
-function nameOf(
+function buildName(
   { naming }: Scope,
   labelhash: Hex,
   known: StoredLabel | undefined,
@@ -81,7 +81,7 @@ function nameOf(
   };
 }
 
-async function provenLabel(scope: Scope, { parentNode, labelhash, owner }: Owned) {
+async function findProvenLabel(scope: Scope, { parentNode, labelhash, owner }: Owned) {
   const reverse = parentNode === addrReverseNode ? await reverseLabel(scope, labelhash, owner) : undefined;
   return scope.naming.proven(labelhash, reverse ?? (await healedLabel(scope, labelhash)));
 }
@@ -100,7 +100,7 @@ export async function applyRegistryTransfer(
     type: "Transfer",
     domainId: node,
     ownerId: owner,
-    ...originOf(isOldRegistry),
+    ...buildOrigin(isOldRegistry),
   });
 }
 
@@ -116,7 +116,7 @@ export async function applyNewResolver(
   // subgraph: the root's resolver is taken from the old registry too, although the root counts as migrated.
   if (isOldRegistry && node !== rootNode && before.isMigrated) return;
 
-  const link = await linkOf(scope, node, address);
+  const link = await linkResolver(scope, node, address);
   const links = scope.chainId === scope.rootChainId;
   if (links) await saveDomain(scope, before, link);
   if (before.ownerId === zeroAddress && (links || link.resolverId === null))
@@ -125,11 +125,11 @@ export async function applyNewResolver(
     type: "NewResolver",
     domainId: node,
     resolverId: link.resolverId ?? zeroAddress,
-    ...originOf(isOldRegistry),
+    ...buildOrigin(isOldRegistry),
   });
 }
 
-async function linkOf(scope: Scope, node: Hex, address: Hex) {
+async function linkResolver(scope: Scope, node: Hex, address: Hex) {
   if (address === zeroAddress) return { resolverId: null, resolvedAddressId: null };
   const { id, isNew } = await ensureResolver(scope, node, address);
   const known = isNew ? null : await scope.db.find(resolver, { id });
@@ -145,5 +145,5 @@ export async function applyNewTtl(
   if (isOldRegistry && before?.isMigrated) return;
   if (before) await saveDomain(scope, before, { ttl });
   else scope.report("unknown-node", scope);
-  await addDomainEvent(scope, { type: "NewTTL", domainId: node, ttl, ...originOf(isOldRegistry) });
+  await addDomainEvent(scope, { type: "NewTTL", domainId: node, ttl, ...buildOrigin(isOldRegistry) });
 }

@@ -30,7 +30,7 @@ export async function setAddressRecord(
   await saveRecords(scope, node, (before) => ({
     coinTypes: withItem(before?.coinTypes ?? [], coinType),
   }));
-  const key = { ...keyOf(scope, node), coinType };
+  const key = { ...buildKey(scope, node), coinType };
   const value = address.toLowerCase();
   if (value === "0x") await scope.db.delete(resolverAddressRecord, key);
   else await upsert(scope, resolverAddressRecord, key, { value });
@@ -45,7 +45,7 @@ export async function setAddrRecord(
 ): Promise<void> {
   const coinType = 60n;
   if (newAddress !== zeroAddress) return setAddressRecord(scope, { node, coinType, newAddress });
-  const stored = await scope.db.find(resolverAddressRecord, { ...keyOf(scope, node), coinType });
+  const stored = await scope.db.find(resolverAddressRecord, { ...buildKey(scope, node), coinType });
   if (stored?.value !== zeroAddress) await setAddressRecord(scope, { node, coinType, newAddress: "0x" });
 }
 
@@ -62,7 +62,7 @@ export async function setTextRecord(
     return isListed ? {} : { textKeys: [...keys, key] };
   });
   const value = raw === undefined ? null : textValue(raw);
-  const id = { ...keyOf(scope, node), keyHash: keccak256(key) };
+  const id = { ...buildKey(scope, node), keyHash: keccak256(key) };
   // An unlisted key has no row, and Ponder sends every deletion to the database.
   if (value === null && isListed) await scope.db.delete(resolverTextRecord, id);
   if (value !== null) await upsert(scope, resolverTextRecord, { ...id, key }, { value });
@@ -98,8 +98,8 @@ export async function clearRecords(
   scope: Scope,
   { node, newVersion: version }: { node: Hex; newVersion: bigint },
 ): Promise<void> {
-  const key = keyOf(scope, node);
-  const before = await scope.db.find(resolverRecord, { id: recordsId(scope, node) });
+  const key = buildKey(scope, node);
+  const before = await scope.db.find(resolverRecord, { id: buildRecordsId(scope, node) });
   for (const coinType of before?.coinTypes ?? []) {
     await scope.db.delete(resolverAddressRecord, { ...key, coinType });
   }
@@ -158,15 +158,15 @@ export async function saveRecords(
     .onConflictDoNothing();
   await db
     .insert(resolverRecord)
-    .values({ id: recordsId(scope, node), chainId, address, node, ...changes(null) })
+    .values({ id: buildRecordsId(scope, node), chainId, address, node, ...changes(null) })
     .onConflictDoUpdate(changes);
 }
 
-function keyOf({ chainId, emitter: address }: Scope, node: Hex) {
+function buildKey({ chainId, emitter: address }: Scope, node: Hex) {
   return { chainId, address, node };
 }
 
-function recordsId({ chainId, emitter }: Scope, node: Hex): string {
+function buildRecordsId({ chainId, emitter }: Scope, node: Hex): string {
   return `${accountId(chainId, emitter)}/${node}`;
 }
 

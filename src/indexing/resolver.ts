@@ -44,12 +44,12 @@ export async function applyTextChanged(
   // subgraph: an empty value is null, but a value of only NULs is the empty string, since NULs are stripped later.
   const stored = scope.naming.isSubgraphCompatible ? value : value?.replaceAll("\0", "");
   const event = { type: "TextChanged", key, value: stored || null };
-  await applyRecordEvent(scope, node, event, (before) => addedKey(scope, before, key));
+  await applyRecordEvent(scope, node, event, (before) => addKey(scope, before, key));
 }
 
 // subgraph: the raw key is compared with stored keys, which have lost their NULs, so a key with NULs is added each
 // time.
-function addedKey({ naming }: Scope, before: ResolverRow | null, raw: string): Partial<ResolverRow> {
+function addKey({ naming }: Scope, before: ResolverRow | null, raw: string): Partial<ResolverRow> {
   const texts = before?.texts ?? [];
   const stored = raw.replaceAll("\0", "");
   return texts.includes(naming.isSubgraphCompatible ? raw : stored) ? {} : { texts: [...texts, stored] };
@@ -71,14 +71,14 @@ export async function applyNameChanged(
   { node, name }: { node: Hex; name: string },
 ): Promise<void> {
   if (name.includes("\0")) return;
-  const account = await accountOf(scope, node);
+  const account = await findReverseAccount(scope, node);
   const primary = account === undefined ? {} : { primaryNameOf: account };
   await applyRecordEvent(scope, node, { type: "NameChanged", name, ...primary });
 }
 
 // The account of a reverse name (ENSIP-3) whose resolver is the emitter; undefined otherwise, or if the label is
 // unknown.
-async function accountOf(scope: Scope, node: Hex): Promise<Hex | undefined> {
+async function findReverseAccount(scope: Scope, node: Hex): Promise<Hex | undefined> {
   const { naming, chainId, emitter } = scope;
   if (chainId !== scope.rootChainId) return undefined;
   const reverse = await findDomain(scope, node);

@@ -22,7 +22,7 @@ export async function reverseLabel(scope: Scope, hash: Hex, owner: Hex): Promise
     const request = { method: "label_in_transaction", params: [transactionHash, hash], blockNumber };
     const known = await saved?.find(chainId, request);
     if (known !== undefined && isLabelOf(known, hash)) return known;
-    const label = await labelInTransaction(scope, hash);
+    const label = await findLabelInTransaction(scope, hash);
     if (label !== undefined) {
       saved?.keep(chainId, request, label);
       return label;
@@ -37,7 +37,7 @@ type Transaction = { id: string; labels: Map<string, ReadonlyMap<Hex, string>> }
 // The latest transaction of each reader: one transaction may name any number of accounts.
 const latest = new WeakMap<AskNodes, Transaction>();
 
-async function labelInTransaction(scope: Scope, hash: Hex): Promise<string | undefined> {
+async function findLabelInTransaction(scope: Scope, hash: Hex): Promise<string | undefined> {
   const { nodes, chainId, blockNumber, transactionHash } = scope;
   const id = `${chainId} ${blockNumber} ${transactionHash}`;
   const known = latest.get(nodes);
@@ -45,7 +45,7 @@ async function labelInTransaction(scope: Scope, hash: Hex): Promise<string | und
   latest.set(nodes, transaction);
   for (const { method, options } of requests) {
     const request = { method, params: [transactionHash, ...options], blockNumber, ...limits };
-    const labels = transaction.labels.get(method) ?? labelsIn(await nodes(chainId, request));
+    const labels = transaction.labels.get(method) ?? listLabels(await nodes(chainId, request));
     transaction.labels.set(method, labels);
     const label = labels.get(hash);
     if (label !== undefined) return label;
@@ -62,7 +62,7 @@ const requests = [
 const limits = { maxBytes: 8_000_000, timeoutMs: 4_000 };
 
 /** Labels of all accounts in a response, by labelhash. */
-const labelsIn = (answer: unknown): ReadonlyMap<Hex, string> =>
+const listLabels = (answer: unknown): ReadonlyMap<Hex, string> =>
   new Map(Array.from(addressesIn(answer), (label) => [labelhash(label), label] as const));
 
 const maxAddresses = 25_000;

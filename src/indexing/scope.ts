@@ -33,8 +33,8 @@ export const subgraphNaming: Naming = {
   eventId: (_chainId, blockNumber, logIndex) => `${blockNumber}-${logIndex}`,
   resolverId: (_chainId, address, node) => `${address}-${node}`,
   registrationId: (_node, labelhash) => labelhash,
-  known: (_labelhash, label) => usable(label),
-  proven: (_labelhash, label) => usable(label),
+  known: (_labelhash, label) => toUsableLabel(label),
+  proven: (_labelhash, label) => toUsableLabel(label),
   unknown: (labelhash) => ({ labelName: null, part: encodedLabel(labelhash) }),
 };
 
@@ -47,20 +47,20 @@ export const multichainNaming: Naming = {
   registrationId: (node) => node,
   // Only the preimage may replace the hash: an event can carry any text.
   known: (labelhash, label) =>
-    label === undefined || !isLabelOf(label, labelhash) ? undefined : interpreted(labelhash, label),
-  proven: (labelhash, label) => (label === undefined ? undefined : interpreted(labelhash, label)),
+    label === undefined || !isLabelOf(label, labelhash) ? undefined : toInterpretedLabel(labelhash, label),
+  proven: (labelhash, label) => (label === undefined ? undefined : toInterpretedLabel(labelhash, label)),
   unknown(labelhash) {
     const part = encodedLabel(labelhash);
     return { labelName: part, part };
   },
 };
 
-function usable(label: string | undefined): StoredLabel | undefined {
+function toUsableLabel(label: string | undefined): StoredLabel | undefined {
   if (label === undefined || !isUsableLabel(label)) return undefined;
   return { labelName: label === "" ? null : label, part: label };
 }
 
-function interpreted(labelhash: Hex, label: string): StoredLabel | undefined {
+function toInterpretedLabel(labelhash: Hex, label: string): StoredLabel | undefined {
   const part = interpretedLabel(labelhash, label);
   return part === label ? { labelName: part, part } : undefined;
 }

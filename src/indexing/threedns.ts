@@ -80,7 +80,7 @@ export async function applyDomainCreated(
     const uri = await readTokenUri(scope, node);
     const { naming } = scope;
     return (
-      naming.known(labelhash, uri === undefined ? undefined : labelInMetadata(uri)) ??
+      naming.known(labelhash, uri === undefined ? undefined : findLabelInMetadata(uri)) ??
       naming.proven(labelhash, await scope.heal(labelhash))
     );
   });
@@ -91,7 +91,7 @@ export async function applyDomainCreated(
 const prefixes = ["data:application/json;base64,", "data:application/json;_base64,"];
 
 // The first label of the name in a token's metadata; undefined if the metadata is no document with a name.
-function labelInMetadata(uri: string): string | undefined {
+function findLabelInMetadata(uri: string): string | undefined {
   const prefix = prefixes.find((text) => uri.startsWith(text));
   if (prefix === undefined) return undefined;
   const metadata = parsedJson(Buffer.from(uri.slice(prefix.length), "base64").toString());

@@ -86,7 +86,7 @@ const namespaceOfType: Record<number, TokenIssuer["assetNamespace"]> = { 2: "erc
 
 /** OrderFulfilled: stores a sale if one name was exchanged for payments in one currency; ignores other orders. */
 export async function applyOrderFulfilled(scope: Scope, market: Market, order: FilledOrder): Promise<void> {
-  const sale = await saleOf(scope, market, order);
+  const sale = await findSale(scope, market, order);
   if (sale === undefined) return;
   const { token, payment, buyer, seller } = sale;
   const { contractAddress: contract, assetNamespace, tokenId } = token;
@@ -106,9 +106,9 @@ export async function applyOrderFulfilled(scope: Scope, market: Market, order: F
 }
 
 // The sale in a filled order: a bought listing or an accepted bid; undefined for anything else.
-async function saleOf(scope: Scope, market: Market, order: FilledOrder) {
-  const offer = await sideOf(scope, market, order.offer);
-  const consideration = await sideOf(scope, market, order.consideration);
+async function findSale(scope: Scope, market: Market, order: FilledOrder) {
+  const offer = await readSide(scope, market, order.offer);
+  const consideration = await readSide(scope, market, order.consideration);
   const { offerer, recipient } = order;
   const [given, paid, seller, buyer] = offer.token
     ? [offer, consideration, offerer, recipient]
@@ -119,13 +119,13 @@ async function saleOf(scope: Scope, market: Market, order: FilledOrder) {
 
 // The only name token among the items, and the sum of the payments. Payments in several currencies have no single
 // price.
-async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[]) {
+async function readSide(scope: Scope, market: Market, items: readonly OrderItem[]) {
   const tokens: SoldToken[] = [];
   for (const item of items) {
-    const found = await tokenOf(scope, market, item);
+    const found = await findToken(scope, market, item);
     if (found !== undefined) tokens.push(found);
   }
-  const payments = items.flatMap((item) => paymentOf(scope.chainId, market, item) ?? []);
+  const payments = items.flatMap((item) => findPayment(scope.chainId, market, item) ?? []);
   const [first, ...others] = payments;
   const isOne = first !== undefined && others.every(({ currency }) => currency === first.currency);
   const amount = payments.reduce((sum, payment) => sum + payment.amount, 0n);
@@ -135,7 +135,7 @@ async function sideOf(scope: Scope, market: Market, items: readonly OrderItem[])
   };
 }
 
-async function tokenOf(
+async function findToken(
   scope: Scope,
   { issuerOf }: Market,
   { itemType, token, identifier: tokenId, amount }: OrderItem,
@@ -156,7 +156,7 @@ async function tokenOf(
   return domainId ? { contractAddress, tokenId, assetNamespace, domainId } : undefined;
 }
 
-function paymentOf(chainId: number, { currencyOf }: Market, item: OrderItem): SalePayment | undefined {
+function findPayment(chainId: number, { currencyOf }: Market, item: OrderItem): SalePayment | undefined {
   const currency = currencyOf(chainId, item.token);
   const isPayment = currency === "ETH" ? item.itemType === native : item.itemType === erc20;
   return currency !== undefined && isPayment ? { currency, amount: item.amount } : undefined;

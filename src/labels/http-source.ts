@@ -57,7 +57,7 @@ export async function openHttpSource(
     sizeCalculation: ({ label }) => cacheCostOfEntry + (label?.length ?? 0),
     fetchMethod: async (labelhash) => ({
       label: countHeal(
-        await untilAnswered(`/v1/heal/${labelhash}?${query}`, (reply) => labelOf(reply, labelhash)),
+        await untilAnswered(`/v1/heal/${labelhash}?${query}`, (reply) => parseLabel(reply, labelhash)),
       ),
     }),
     // A caller gets its label even if the cache is full, or has the label from a list by then.
@@ -77,7 +77,7 @@ export async function openHttpSource(
     const body = JSON.stringify({ labelhashes, ...pin, label_set_version: labelSetVersion });
     const reply = await request("/v1/heal", body).catch(() => undefined);
     if (reply !== undefined && withoutLists.includes(reply.status)) hasLists = false;
-    for (const [labelhash, label] of labelsOf(reply, labelhashes)) cache.set(labelhash, { label });
+    for (const [labelhash, label] of parseLabels(reply, labelhashes)) cache.set(labelhash, { label });
   };
   return {
     heal,
@@ -133,7 +133,9 @@ export function createHttpClient(base: URL, timeoutMs: number, closed: AbortSign
       // The service closed a connection just when it was to be used again.
       const isStale = sent.reusedSocket && (error as NodeJS.ErrnoException).code === "ECONNRESET";
       if (isStale && !closed.aborted) return send(path, body);
-      throw error;
+      // The error of several addresses has no message.
+      const { message, code } = error as NodeJS.ErrnoException;
+      throw new Error(message || code, { cause: error });
     } finally {
       pending.delete(sent);
       clearTimeout(timer);
@@ -243,13 +245,13 @@ const versionReply = z.object({
 });
 
 /**
- * Label of a heal reply; undefined if the service does not know it. Throws as `contentOf` does, and a
+ * Label of a heal reply; undefined if the service does not know it. Throws as `parseContent` does, and a
  * `LabelServiceOutage` for a label of another hash, because neither it nor "unknown" may be stored.
- * @example labelOf({ status: 200, body: '{"status":"success","label":"eth"}' }, "0x4f5b…") // "eth"
- * @example labelOf({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }, "0x4f5b…") // undefined
+ * @example parseLabel({ status: 200, body: '{"status":"success","label":"eth"}' }, "0x4f5b…") // "eth"
+ * @example parseLabel({ status: 404, body: '{"status":"error","error":"Label not found","errorCode":404}' }, "0x4f5b…") // undefined
  */
-function labelOf(reply: LabelReply, labelhash: Hex): string | undefined {
-  const label = contentOf(reply, healReply)?.label;
+function parseLabel(reply: LabelReply, labelhash: Hex): string | undefined {
+  const label = parseContent(reply, healReply)?.label;
   if (label === undefined || isLabelOf(label, labelhash)) return label;
   throw new LabelServiceOutage(`it returned a label of another hash for ${labelhash}`);
 }
@@ -258,7 +260,10 @@ function labelOf(reply: LabelReply, labelhash: Hex): string | undefined {
  * Labels of a list reply by labelhash, without those of another hash. Empty unless the reply is a label service's list
  * of the same length.
  */
-function labelsOf(reply: LabelReply | undefined, labelhashes: readonly Hex[]): [Hex, string | undefined][] {
+function parseLabels(
+  reply: LabelReply | undefined,
+  labelhashes: readonly Hex[],
+): [Hex, string | undefined][] {
   const list = reply?.status === 200 ? listReply.safeParse(parsedJson(reply.body)).data?.labels : undefined;
   if (list?.length !== labelhashes.length) return [];
   return labelhashes.flatMap((labelhash, index): [Hex, string | undefined][] => {
@@ -275,7 +280,7 @@ export async function askFacts(
   ask: <T>(path: string, read: (reply: LabelReply) => T) => Promise<T>,
 ): Promise<LabelSourceFacts> {
   const required = <T extends z.ZodType>(reply: LabelReply, schema: T): z.infer<T> => {
-    const content = contentOf(reply, schema);
+    const content = parseContent(reply, schema);
     if (content === undefined) throw new LabelServiceOutage(`it answered ${reply.status}`);
     return content;
   };
@@ -298,7 +303,7 @@ export async function askFacts(
  * after a reply of something else: a proxy's 404 must not count as "unknown". Throws a `LabelSourceError` when the
  * service refuses the request.
  */
-function contentOf<T extends z.ZodType>({ status, body }: LabelReply, schema: T): z.infer<T> | undefined {
+function parseContent<T extends z.ZodType>({ status, body }: LabelReply, schema: T): z.infer<T> | undefined {
   const json = parsedJson(body);
   if (status === 200) {
     const content = schema.safeParse(json);

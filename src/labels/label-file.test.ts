@@ -4,7 +4,11 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { type Hex, hexToBytes } from "viem";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/store/database.ts";
+import {
+  createBatch,
+  createLabelDatabase,
+  extendLabelDatabase,
+} from "../../labels-service/store/database.ts";
 import { digestsOf, healAll } from "../../test/support/digests.ts";
 import { labelhash } from "../ens/labels.ts";
 import { labelKey } from "./digests.ts";
@@ -21,7 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 function create(labels: string[], labelSetId = "ens-test-env") {
   const database = createLabelDatabase(path, labelSetId);
-  database.add(batchOf(labels));
+  database.add(createBatch(labels));
   return database.finish(new Date(0));
 }
 
@@ -29,7 +33,7 @@ function extend(labels: string[]) {
   const base = openLabelFile(path);
   const next = extendLabelDatabase(`${path}.next`, path, base.facts);
   base.close();
-  next.add(batchOf(labels));
+  next.add(createBatch(labels));
   next.finish(new Date(0));
   path = `${path}.next`;
 }

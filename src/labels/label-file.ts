@@ -36,14 +36,16 @@ export function openLabelFile(path: string) {
           "SELECT version, records_count AS recordsCount, ingested_at AS ingestedAt FROM versions ORDER BY version",
         )
         .all(),
-      ...lookups(database),
+      ...prepareLookups(database),
       /** Within a transaction, for statements that read from end to end. */
       database,
       close: () => void database.close(),
     };
   } catch (error) {
     database.close();
-    throw error instanceof LabelSourceError ? error : unusable(path, (error as Error).message, error);
+    throw error instanceof LabelSourceError
+      ? error
+      : createUnusableError(path, (error as Error).message, error);
   }
 }
 
@@ -61,7 +63,7 @@ export function openFileSource(path: string, labelSetVersion: number): LabelSour
   };
 }
 
-function lookups(database: Database.Database) {
+function prepareLookups(database: Database.Database) {
   const byKey = database
     .prepare<[number], [version: number, label: string]>("SELECT version, label FROM labels WHERE key = ?")
     .raw();
@@ -140,17 +142,17 @@ function openDatabase(path: string): Database.Database {
   try {
     return new Database(path, { readonly: true, fileMustExist: true });
   } catch (error) {
-    throw unusable(path, "there is no such file, or it cannot be read", error);
+    throw createUnusableError(path, "there is no such file, or it cannot be read", error);
   }
 }
 
 function readFacts(database: Database.Database, path: string): LabelSetFacts {
   if (database.pragma("application_id", { simple: true }) !== labelDatabaseApplicationId) {
-    throw unusable(path, "it is not a label database");
+    throw createUnusableError(path, "it is not a label database");
   }
   const schemaVersion = database.pragma("user_version", { simple: true });
   if (schemaVersion !== labelDatabaseSchemaVersion) {
-    throw unusable(
+    throw createUnusableError(
       path,
       `its schema version is ${schemaVersion}, this program reads ${labelDatabaseSchemaVersion}; ingest the label set again`,
     );
@@ -161,10 +163,11 @@ function readFacts(database: Database.Database, path: string): LabelSetFacts {
         records_count AS recordsCount FROM label_set`,
     )
     .get();
-  if (facts === undefined) throw unusable(path, "it was not finished; ingest the label set again");
-  if (!labelSetIdPattern.test(facts.labelSetId)) throw unusable(path, "its label set id is malformed");
+  if (facts === undefined) throw createUnusableError(path, "it was not finished; ingest the label set again");
+  if (!labelSetIdPattern.test(facts.labelSetId))
+    throw createUnusableError(path, "its label set id is malformed");
   return facts;
 }
 
-const unusable = (path: string, reason: string, cause?: unknown) =>
+const createUnusableError = (path: string, reason: string, cause?: unknown) =>
   new LabelSourceError(`Label database ${JSON.stringify(path)} cannot be used: ${reason}.`, { cause });

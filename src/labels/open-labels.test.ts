@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { batchOf, createLabelDatabase, extendLabelDatabase } from "../../labels-service/store/database.ts";
+import {
+  createBatch,
+  createLabelDatabase,
+  extendLabelDatabase,
+} from "../../labels-service/store/database.ts";
 import { openLabels } from "./open-labels.ts";
 import { LabelSourceError } from "./source.ts";
 
@@ -13,13 +17,13 @@ let url: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "labels-"));
   const base = createLabelDatabase(join(folder, "0.sqlite"), "ens-test-env");
-  base.add(batchOf(["eth", "xyz"]));
+  base.add(createBatch(["eth", "xyz"]));
   const next = extendLabelDatabase(
     join(folder, "1.sqlite"),
     join(folder, "0.sqlite"),
     base.finish(new Date(0)),
   );
-  next.add(batchOf(["test"]));
+  next.add(createBatch(["test"]));
   next.finish(new Date(0));
   url = pathToFileURL(join(folder, "1.sqlite")).href;
 });

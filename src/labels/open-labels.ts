@@ -19,7 +19,7 @@ import {
  */
 export async function openLabels(options: LabelSourceOptions): Promise<LabelSource> {
   const source = await openUnchecked(options);
-  const problem = mismatchMessage(options, await source.describe());
+  const problem = describeMismatch(options, await source.describe());
   if (problem === undefined) return source;
   await source.close();
   throw new LabelSourceError(problem);
@@ -27,11 +27,11 @@ export async function openLabels(options: LabelSourceOptions): Promise<LabelSour
 
 function openUnchecked(options: LabelSourceOptions): LabelSource | Promise<LabelSource> {
   const url = new URL(options.url);
-  if (url.protocol === "file:") return openFileSource(pathOf(url), options.labelSetVersion);
+  if (url.protocol === "file:") return openFileSource(parsePath(url), options.labelSetVersion);
   return openHttpSource(url, options);
 }
 
-function pathOf(url: URL): string {
+function parsePath(url: URL): string {
   try {
     return fileURLToPath(url);
   } catch (error) {
@@ -40,7 +40,7 @@ function pathOf(url: URL): string {
   }
 }
 
-function mismatchMessage(pin: LabelSourceOptions, facts: LabelSourceFacts): string | undefined {
+function describeMismatch(pin: LabelSourceOptions, facts: LabelSourceFacts): string | undefined {
   const mismatch = pinMismatch(pin, facts);
   if (mismatch === undefined) return undefined;
   const [{ labelSetId, labelSetVersion }, source] = [pin, withoutSecrets(pin.url)];

@@ -162,7 +162,7 @@ export function createUnverifiedWatch(
     await saveUnverified(run, owner, current);
     const before = fault;
     stored = current;
-    fault = faultOf(current, before?.since ?? Math.floor(Date.now() / 1000));
+    fault = describeFault(current, before?.since ?? Math.floor(Date.now() / 1000));
     if (fault === undefined) log("info", "All blocks are verified", {});
     else if (before === undefined) log("error", fault.reason, {});
   };
@@ -176,7 +176,7 @@ export function createUnverifiedWatch(
   return { fault: () => fault, look, start: () => repeat(look, { everyMs: 1_000, log, failure }) };
 }
 
-function faultOf(ranges: readonly Required<CachedRange>[], since: number) {
+function describeFault(ranges: readonly Required<CachedRange>[], since: number) {
   if (ranges.length === 0) return undefined;
   const blocks = ranges.map(({ chainId, from, to }) => `${from} to ${to} of chain ${chainId}`).join(", ");
   const reason =

@@ -35,7 +35,7 @@ const tablesSql = `SELECT c.relname::text AS name, json_agg(quote_ident(a.attnam
 
 // The same text for the same row on every server, whatever its `bytea_output`: columns sorted by name, in Postgres'
 // text form.
-const digestOf = (alias: string, { columns }: Table) => {
+const buildDigestSql = (alias: string, { columns }: Table) => {
   const texts = columns.map(({ name, isBytes }) =>
     isBytes ? hexOf(`${alias}.${name}`) : `${alias}.${name}`,
   );
@@ -51,35 +51,35 @@ const sums = (plus: string, minus?: string) =>
 
 const sameKey = (one: string, other: string, { keys }: Table) =>
   keys.map((key) => `${one}.${key} = ${other}.${key}`).join(" AND ");
-const keysOf = (alias: string, { keys }: Table) => keys.map((key) => `${alias}.${key}`).join(", ");
+const buildKeysSql = (alias: string, { keys }: Table) => keys.map((key) => `${alias}.${key}`).join(", ");
 
 // ponder: it keeps the row before each change (operation 0: none) until its block is final, and then deletes it. The
 // row after a change is the row before the key's next change, or the present row.
 const changesSql = (own: string, table: Table) => `
   WITH records AS (
-    SELECT ${keysOf("g", table)}, g.operation_id, g.checkpoint, true AS is_final,
-      CASE WHEN g.operation > 0 THEN ${digestOf("g", table)} END AS digest
+    SELECT ${buildKeysSql("g", table)}, g.operation_id, g.checkpoint, true AS is_final,
+      CASE WHEN g.operation > 0 THEN ${buildDigestSql("g", table)} END AS digest
     FROM gone g WHERE g.checkpoint <= finalized
     UNION ALL
-    SELECT ${keysOf("r", table)}, r.operation_id, r.checkpoint, false, CASE WHEN r.operation > 0 THEN ${digestOf("r", table)} END
+    SELECT ${buildKeysSql("r", table)}, r.operation_id, r.checkpoint, false, CASE WHEN r.operation > 0 THEN ${buildDigestSql("r", table)} END
     FROM ${own}.${quoted(`_reorg__${table.name}`)} r WHERE EXISTS (SELECT FROM gone g WHERE ${sameKey("g", "r", table)})
   ), steps AS (
     SELECT *, lead(digest) OVER key AS later, lead(operation_id) OVER key IS NULL AS is_last FROM records
     WINDOW key AS (PARTITION BY ${table.keys.join(", ")} ORDER BY operation_id)
   ), changes AS (
     SELECT (left(s.checkpoint, 10)::bigint / ${checksumEvery} + 1) * ${checksumEvery} AS until, s.digest AS before,
-      CASE WHEN s.is_last THEN (SELECT ${digestOf("t", table)} FROM ${own}.${quoted(table.name)} t WHERE ${sameKey("t", "s", table)})
+      CASE WHEN s.is_last THEN (SELECT ${buildDigestSql("t", table)} FROM ${own}.${quoted(table.name)} t WHERE ${sameKey("t", "s", table)})
         ELSE s.later END AS after
     FROM steps s WHERE s.is_final
   )
   INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows)
-  SELECT ${generationOf(own)}, ${literal(table.name)}, until, ${sums("after", "before")} FROM changes GROUP BY until`;
+  SELECT ${buildGenerationSql(own)}, ${quoteLiteral(table.name)}, until, ${sums("after", "before")} FROM changes GROUP BY until`;
 
-const generationOf = (own: string) => `(SELECT generation FROM ${own}._checksum_state)`;
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const buildGenerationSql = (own: string) => `(SELECT generation FROM ${own}._checksum_state)`;
+const quoteLiteral = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 // The last 64 bits of a sum as hex.
-const digitsOf = (sum: string) =>
+const buildDigitsSql = (sum: string) =>
   `lpad(to_hex((mod(mod(${sum} + 2::numeric ^ 63, 2::numeric ^ 64) + 2::numeric ^ 64, 2::numeric ^ 64) - 2::numeric ^ 63)::bigint), 16, '0')`;
 
 // Changes until `upto` count.
@@ -93,7 +93,7 @@ const resultsSql = (own: string, tables: number) => `
     FROM changed WHERE time <= newest
     UNION ALL SELECT ended, ended, (SELECT max(until) FROM sums) FROM ${own}._checksum_state, final WHERE ended IS NOT NULL),
   parts AS (SELECT t.timestamp, t.until, table_name COLLATE "C" AS name, sum(rows)::bigint AS rows,
-      ${digitsOf("sum(high)")} || ${digitsOf("sum(low)")} AS hash
+      ${buildDigitsSql("sum(high)")} || ${buildDigitsSql("sum(low)")} AS hash
     FROM times t JOIN sums s ON s.until <= t.upto GROUP BY 1, 2, 3)
   SELECT timestamp, until,
     encode(sha256(convert_to(string_agg(format(E'%s %s %s\\n', name, rows, hash), '' ORDER BY name), 'UTF8')), 'hex') AS hash,
@@ -130,16 +130,16 @@ function installText(schema: string, tables: readonly Table[]): string {
 // The statement that sums a table at one moment: its present rows without changes that are not final. The sum replaces
 // earlier ones and is of the current generation. Returns the number of rows.
 const passSql = (own: string, table: Table) => `
-  WITH present AS (SELECT ${digestOf("t", table)} AS digest FROM ${own}.${quoted(table.name)} t OFFSET 0),
-  firsts AS (SELECT DISTINCT ON (${keysOf("r", table)}) r.* FROM ${own}.${quoted(`_reorg__${table.name}`)} r
-    ORDER BY ${keysOf("r", table)}, r.operation_id),
-  undone AS (SELECT CASE WHEN f.operation > 0 THEN ${digestOf("f", table)} END AS before,
-      (SELECT ${digestOf("t", table)} FROM ${own}.${quoted(table.name)} t WHERE ${sameKey("t", "f", table)}) AS after FROM firsts f),
+  WITH present AS (SELECT ${buildDigestSql("t", table)} AS digest FROM ${own}.${quoted(table.name)} t OFFSET 0),
+  firsts AS (SELECT DISTINCT ON (${buildKeysSql("r", table)}) r.* FROM ${own}.${quoted(`_reorg__${table.name}`)} r
+    ORDER BY ${buildKeysSql("r", table)}, r.operation_id),
+  undone AS (SELECT CASE WHEN f.operation > 0 THEN ${buildDigestSql("f", table)} END AS before,
+      (SELECT ${buildDigestSql("t", table)} FROM ${own}.${quoted(table.name)} t WHERE ${sameKey("t", "f", table)}) AS after FROM firsts f),
   p (high, low, rows) AS (SELECT ${sums("digest")} FROM present),
   u (high, low, rows) AS (SELECT ${sums("before", "after")} FROM undone),
-  gone AS (DELETE FROM ${own}._checksum_sums WHERE table_name = ${literal(table.name)})
+  gone AS (DELETE FROM ${own}._checksum_sums WHERE table_name = ${quoteLiteral(table.name)})
   INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
-  SELECT ${generationOf(own)}, ${literal(table.name)},
+  SELECT ${buildGenerationSql(own)}, ${quoteLiteral(table.name)},
     (SELECT (${timeOfCheckpoint("max(finalized_checkpoint)")}::bigint / ${checksumEvery} + 1) * ${checksumEvery} FROM ${own}._ponder_checkpoint),
     coalesce(p.high, 0) + coalesce(u.high, 0), coalesce(p.low, 0) + coalesce(u.low, 0), p.rows + u.rows, true
   FROM p, u RETURNING rows`;
@@ -166,7 +166,7 @@ const foldSql = (own: string) => `
   gone AS (DELETE FROM ${own}._checksum_sums s USING cut WHERE s.until <= cut.until RETURNING s.*, cut.until AS cut)
   INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
   SELECT generation, table_name, cut, sum(high), sum(low), sum(rows), true FROM gone
-  WHERE generation = ${generationOf(own)} GROUP BY 1, 2, 3`;
+  WHERE generation = ${buildGenerationSql(own)} GROUP BY 1, 2, 3`;
 
 /**
  * Computes missing sums and forgets old results, once the backfill is complete. `isComplete`: nothing is indexed any
@@ -179,7 +179,7 @@ export async function updateChecksums(
 ): Promise<void> {
   const own = quoted(schema);
   const ready = await run(
-    `SELECT array(SELECT table_name FROM ${own}._checksum_sums WHERE is_base AND generation = ${generationOf(own)}) AS summed
+    `SELECT array(SELECT table_name FROM ${own}._checksum_sums WHERE is_base AND generation = ${buildGenerationSql(own)}) AS summed
     FROM ${own}._ponder_meta WHERE key = 'app' AND value ->> 'is_ready' = '1'`,
   );
   const [found] = ready.rows;

@@ -43,7 +43,7 @@ export async function findContradiction(
   // Creates no table: `doctor` calls this too.
   const hasHashes = await hasTable(run, "ponder_sync.finalized_hashes");
   const tables = ["blocks", ...(hasHashes ? ["finalized_hashes"] : [])];
-  const newestUpTo = (atMost: number) => newestPins(run, tables, chainId, atMost);
+  const newestUpTo = (atMost: number) => readNewestPins(run, tables, chainId, atMost);
   for (const pin of await newestUpTo(Number.MAX_SAFE_INTEGER)) {
     let [ours, theirs] = [pin, await fetchHash(pin.number)];
     if (theirs === ours.hash) continue;
@@ -59,7 +59,7 @@ export async function findContradiction(
 }
 
 /** The newest block of each table (cached blocks, finalized hashes) up to a block, highest first. */
-async function newestPins(
+async function readNewestPins(
   run: Statement,
   tables: readonly string[],
   chainId: number,
@@ -135,14 +135,14 @@ function watchChain(chain: IndexedChain, { run, schema, log }: ChainWatchOptions
   let found: Contradiction | undefined;
   let [since, kept] = [0, -1];
   const look = async () => {
-    const urls = await ownUrls(chain);
-    const fetchHash = (number: number) => firstHash(urls, number);
+    const urls = await listOwnUrls(chain);
+    const fetchHash = (number: number) => requestFirstHash(urls, number);
     if (found !== undefined && (await fetchHash(found.block)) === found.theirs) return;
     const before = found;
     found = await findContradiction(run, id, fetchHash);
     if (isContradicted(found) && !isContradicted(before)) {
       since = Math.floor(Date.now() / 1000);
-      log("error", messageOf(found), { chain_id: id });
+      log("error", describeRepair(found), { chain_id: id });
     }
     const number = found === undefined ? await finalizedBlock(run, schema, id) : undefined;
     const hash = number === undefined || number === kept ? undefined : await fetchHash(number);
@@ -157,7 +157,7 @@ function watchChain(chain: IndexedChain, { run, schema, log }: ChainWatchOptions
   return {
     id,
     /** The current contradiction for clients: since when it is known (Unix seconds), and a sentence. */
-    fault: () => (isContradicted(found) ? { since, reason: sentenceOf(found) } : undefined),
+    fault: () => (isContradicted(found) ? { since, reason: formatSentence(found) } : undefined),
     /** Compares once, and stores the hash of a newly finalized block. */
     look,
     /** Calls `look` at once, then at growing intervals up to 200 seconds, until the returned function is called. */
@@ -168,14 +168,14 @@ function watchChain(chain: IndexedChain, { run, schema, log }: ChainWatchOptions
 const isContradicted = (found: Contradiction | undefined): found is Contradiction =>
   found?.theirs !== undefined;
 
-async function firstHash([first = "", ...others]: readonly string[], number: number) {
+async function requestFirstHash([first = "", ...others]: readonly string[], number: number) {
   let answer = requestHash(first, number);
   for (const url of others) answer = answer.catch(() => requestHash(url, number));
   return answer;
 }
 
 /** The URLs that report the chain's id; others prove nothing. Rejects if there is none. */
-async function ownUrls({ id, rpc }: IndexedChain): Promise<string[]> {
+async function listOwnUrls({ id, rpc }: IndexedChain): Promise<string[]> {
   const ids = await Promise.all(rpc.http.map((url) => requestChainId(url).catch(() => undefined)));
   const own = rpc.http.filter((_, index) => ids[index] === id);
   if (own.length === 0) throw new Error(`no RPC URL serves chain ${id} now`);
@@ -189,8 +189,8 @@ export const describeContradictions = (found: readonly Contradiction[]) =>
 const describe = ({ chainId, block, ours, theirs }: Contradiction) =>
   `${block} of chain ${chainId} is ${ours} in the index, ${theirs === undefined ? "and the node has no such block" : `${theirs} at the node`}`;
 
-const sentenceOf = (found: Contradiction) => `${describeContradictions([found])}.`;
+const formatSentence = (found: Contradiction) => `${describeContradictions([found])}.`;
 
-const messageOf = (found: Contradiction) =>
-  `${sentenceOf(found)} Stop the index, run "${purgeCommands([found], "")}" and build a new index. ` +
+const describeRepair = (found: Contradiction) =>
+  `${formatSentence(found)} Stop the index, run "${purgeCommands([found], "")}" and build a new index. ` +
   seeOperations("When the chain contradicts the index");

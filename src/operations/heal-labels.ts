@@ -91,7 +91,7 @@ export async function healBatch(options: HealOptions): Promise<Healing> {
   if (state === undefined) throw new Error(`Nothing is to be healed in schema ${quoted(schema)}.`);
   const { part } = state;
   if (part === "done") return state;
-  const heal = part === "resolver_event" ? healPrimaryNames : healRowsOf(part);
+  const heal = part === "resolver_event" ? healPrimaryNames : createRowHealer(part);
   // Labels are looked up before the transaction, which looks up those of rows alone that changed meanwhile.
   const seen: Seen = new Map();
   await heal(run, state.cursor, options, { isDry: true, seen });
@@ -154,7 +154,7 @@ const tables = {
 
 // ponder: `_reorg__<table>` has a row as it was before each change that is not final; src/operations/past.ts keeps
 // others.
-const healRowsOf =
+const createRowHealer =
   (part: "domain" | "registration"): Heal =>
   async (run, after, { schema, healRows, batch = batchRows, root, onHealed }, { isDry, seen }) => {
     const own = quoted(schema);

@@ -10,12 +10,12 @@ const indexes = tableIndexes();
 const total = indexes.length;
 const traits = tableTraits();
 
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
+const quoteLiteral = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 /** SQL of the number of indexes for queries that are built in this schema, as text. */
 export function builtIndexesSql(schema: string): string {
   return `(SELECT count(*)::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-    WHERE n.nspname = ${literal(schema)} AND i.indisvalid AND c.relname IN (${indexes.map(({ name }) => literal(name)).join(", ")}))`;
+    WHERE n.nspname = ${quoteLiteral(schema)} AND i.indisvalid AND c.relname IN (${indexes.map(({ name }) => quoteLiteral(name)).join(", ")}))`;
 }
 
 /** Whether the number that `builtIndexesSql` returned is all of them. */
@@ -24,7 +24,7 @@ export const areIndexesBuilt = (built: string | null | undefined): boolean => Nu
 // An interrupted build leaves an index that is never used but keeps the name taken.
 function dropIfInvalid(schema: string, name: string): string {
   const own = quoted(schema);
-  const found = `to_regclass(${literal(`${own}.${name}`)})`;
+  const found = `to_regclass(${quoteLiteral(`${own}.${name}`)})`;
   return (
     `DO $$ BEGIN IF EXISTS (SELECT FROM pg_index WHERE indexrelid = ${found} AND NOT indisvalid) THEN ` +
     `DROP INDEX ${own}.${name}; END IF; END $$`
@@ -69,7 +69,7 @@ export function buildIndexes(options: IndexBuildOptions) {
         state.isComplete = !signal.aborted;
       } catch (error) {
         if (signal.aborted) return;
-        log("warn", `A database index could not be built; retrying: ${messageOf(error)}.`, {
+        log("warn", `A database index could not be built; retrying: ${readMessage(error)}.`, {
           section: seeOperations("When indexes are being built"),
         });
         await wait(retryMs);
@@ -180,7 +180,7 @@ export async function createSearchIndexes(run: Statement, schema: string): Promi
       await run(indexStatement(index, schema));
     }
   };
-  const create = (name: string) => run(createExtension(name)).then(() => undefined, messageOf);
+  const create = (name: string) => run(createExtension(name)).then(() => undefined, readMessage);
   const reason = await create("pg_trgm");
   if (reason !== undefined) return reason;
   const [extension] = (await run(findExtension)).rows;
@@ -193,4 +193,4 @@ export async function createSearchIndexes(run: Statement, schema: string): Promi
   return reasonOfGroups;
 }
 
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const readMessage = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -17,7 +17,7 @@ import { type KeptSince, namePastSchema, readStatuses, saveStatus } from "./stor
 // `<table>_versions` in the schema of the views gets those that become final, and from the backfill the store of rows
 // (src/ponder/rows). Rows of events need none: they have a block.
 
-const versionsOf = ({ name }: TrackedTable) => `${name}_versions`;
+const nameVersionsTable = ({ name }: TrackedTable) => `${name}_versions`;
 const isOfEvents = ({ name }: TrackedTable) => tablesOfEvents.has(name);
 const at = "current_setting('nsindex.at')";
 const timeAt = `left(${at}, 10)::integer`;
@@ -33,7 +33,7 @@ function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): 
   if (isOfEvents(table))
     return `SELECT ${columns} FROM ${live} WHERE (timestamp, block_number) <= (${timeAt}, ${blockOfCheckpoint(at)}::bigint)`;
   const notes = `${own}.${quoted(`_reorg__${table.name}`)}`;
-  const versions = `${past}.${quoted(versionsOf(table))}`;
+  const versions = `${past}.${quoted(nameVersionsTable(table))}`;
   const none = (other: string, more: string) =>
     `NOT EXISTS (SELECT FROM ${other} o WHERE ${table.keys.map((key) => `o.${key} = r.${key}`).join(" AND ")} AND ${more} OFFSET 0)`;
   const isUnkept = keepsVersions ? none(versions, `o.until > ${at}`) : "true";
@@ -49,15 +49,15 @@ function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): 
 }
 
 // The heads as they were: of a chain that went on, the time alone.
-const headsText = (own: string) => `
+const buildHeadsSql = (own: string) => `
   SELECT c.chain_name, c.chain_id, n.head AS safe_checkpoint, n.head AS latest_checkpoint, n.head AS finalized_checkpoint
   FROM ${own}._ponder_checkpoint c CROSS JOIN LATERAL (SELECT CASE WHEN left(c.latest_checkpoint, 42) <= ${at}
     THEN c.latest_checkpoint ELSE rpad(left(${at}, 10) || lpad(c.chain_id::text, 16, '0') || repeat('0', 16), 75, '9') END::varchar(75) AS head) n`;
 
 // Of several changes within a block, the first has the row from before.
-const keepingText = (schema: string, table: TrackedTable) => {
+const buildKeepingSql = (schema: string, table: TrackedTable) => {
   const [own, past] = [quoted(schema), quoted(namePastSchema(schema))];
-  const versions = `${past}.${quoted(versionsOf(table))}`;
+  const versions = `${past}.${quoted(nameVersionsTable(table))}`;
   const key = table.keys.join(", ");
   return `
     CREATE TABLE IF NOT EXISTS ${versions} AS SELECT ${table.all.join(", ")}, true AS existed, repeat('0', 42)::text COLLATE "C" AS until FROM ${own}.${quoted(table.name)} WITH NO DATA;
@@ -100,12 +100,12 @@ export async function installPast(
       ({ name, keys }) =>
         `CREATE INDEX IF NOT EXISTS ${quoted(`_reorg__${name}_key`)} ON ${own}.${quoted(`_reorg__${name}`)} (${keys.join(", ")}, checkpoint);`,
     ),
-    ...(from === undefined ? [] : versioned.map((table) => keepingText(schema, table))),
+    ...(from === undefined ? [] : versioned.map((table) => buildKeepingSql(schema, table))),
     ...tables.map(
       (table) =>
         `CREATE OR REPLACE VIEW ${past}.${quoted(table.name)} AS ${viewText(schema, table, from !== undefined)};`,
     ),
-    `CREATE OR REPLACE VIEW ${past}._ponder_checkpoint AS ${headsText(own)};`,
+    `CREATE OR REPLACE VIEW ${past}._ponder_checkpoint AS ${buildHeadsSql(own)};`,
     `${functions(namePastSchema(schema))};`,
   ];
   await throughOutage(() => run(`DO $install$ BEGIN ${texts.join("\n")} END $install$`));
@@ -166,7 +166,7 @@ export function pruneVersions({ run, schema, since, log }: PruneOptions): () => 
     await saveStatus(run, schema, "past", { ...kept, from });
     for (const table of await trackedTables(run, schema))
       if (!isOfEvents(table))
-        await run(`DELETE FROM ${past}.${quoted(versionsOf(table))} WHERE until < $1`, [
+        await run(`DELETE FROM ${past}.${quoted(nameVersionsTable(table))} WHERE until < $1`, [
           String(from + 1).padStart(10, "0"),
         ]);
   };

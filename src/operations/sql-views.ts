@@ -40,42 +40,42 @@ export const columnsOfView = (view: SqlView) =>
   });
 
 // Anybody can choose an expiry. None, and one beyond the dates that clients know, is null.
-const time = (seconds: string) =>
+const buildTimeSql = (seconds: string) =>
   `CASE WHEN ${seconds} > 0 AND ${seconds} < 253402300800 THEN to_timestamp((${seconds})::float8) END`;
 // A resolver's id ends with its address, `-` and the node.
-const resolverOf = (id: string) => `nullif(left(right(${id}, 109), 42), '${zeroAddress}')`;
+const buildResolverSql = (id: string) => `nullif(left(right(${id}, 109), 42), '${zeroAddress}')`;
 
 // Rows of the views, from tables that `of` names. In `events` each `e` meets the condition `where`.
 const selects: Record<SqlView, (of: (table: string) => string, where: string) => string> = {
   names: (of) => `
 SELECT d.id AS node, d.name, d.label_name AS label, d.labelhash, d.parent_id AS parent_node, 1 AS generation, d.namespace, d.chain_id,
   NULL AS registry, d.owner_id AS registry_owner, d.registrant_id AS registrant, d.wrapped_owner_id AS wrapped_owner,
-  coalesce(${resolverOf("d.resolver_id")}, (SELECT l.resolver FROM ${of("domain_resolver_relations")} l
+  coalesce(${buildResolverSql("d.resolver_id")}, (SELECT l.resolver FROM ${of("domain_resolver_relations")} l
     WHERE l.domain_id = d.id AND l.chain_id = d.chain_id LIMIT 1)) AS resolver,
-  d.resolved_address_id AS address, ${time("d.created_at")} AS created_at, ${time("r.registration_date")} AS registered_at,
-  ${time("r.expiry_date")} AS expires_at, ${time("greatest(w.expiry_date, w.renewed_expiry_date)")} AS wrapper_expires_at,
+  d.resolved_address_id AS address, ${buildTimeSql("d.created_at")} AS created_at, ${buildTimeSql("r.registration_date")} AS registered_at,
+  ${buildTimeSql("r.expiry_date")} AS expires_at, ${buildTimeSql("greatest(w.expiry_date, w.renewed_expiry_date)")} AS wrapper_expires_at,
   w.fuses::bigint & 4294967295 AS fuses
 FROM ${of("domain")} d LEFT JOIN ${of("registration")} r ON r.domain_id = d.id LEFT JOIN ${of("wrapped_domain")} w ON w.id = d.id
 WHERE d.name <> ''
 UNION ALL SELECT v.id, v.name, v.label_name, v.labelhash, v.parent_id, 2, NULL, v.chain_id, v.registry, v.owner_id, NULL, NULL,
-  ${resolverOf("v.resolver_id")}, NULL, ${time("v.created_at")}, ${time("v.registration_date")}, ${time("v.expiry_date")}, NULL, NULL
+  ${buildResolverSql("v.resolver_id")}, NULL, ${buildTimeSql("v.created_at")}, ${buildTimeSql("v.registration_date")}, ${buildTimeSql("v.expiry_date")}, NULL, NULL
 FROM ${of("v2_domains")} v`,
 
   registrations: (of) => `
 SELECT r.domain_id AS node, d.name, r.label_name AS label, 1 AS generation, d.namespace, d.chain_id, r.registrant_id AS registrant,
-  ${time("r.registration_date")} AS registered_at, ${time("r.expiry_date")} AS expires_at, r.cost
+  ${buildTimeSql("r.registration_date")} AS registered_at, ${buildTimeSql("r.expiry_date")} AS expires_at, r.cost
 FROM ${of("registration")} r LEFT JOIN ${of("domain")} d ON d.id = r.domain_id
-UNION ALL SELECT v.id, v.name, v.label_name, 2, NULL, v.chain_id, v.owner_id, ${time("v.registration_date")}, ${time("v.expiry_date")}, NULL
+UNION ALL SELECT v.id, v.name, v.label_name, 2, NULL, v.chain_id, v.owner_id, ${buildTimeSql("v.registration_date")}, ${buildTimeSql("v.expiry_date")}, NULL
 FROM ${of("v2_domains")} v WHERE v.owner_id <> '${zeroAddress}'`,
 
   events: (of, where) => {
     // Ids begin with the chain, but for an index in subgraph mode, which has one.
     const chain = `CASE WHEN split_part(e.id, '-', 2) = e.block_number::text THEN split_part(e.id, '-', 1)::bigint
     ELSE (SELECT min(c.chain_id) FROM ${of("_ponder_checkpoint")} c) END`;
-    const position = `e.block_number, ${time("e.timestamp")} AS block_time, e.log_index`;
+    const position = `e.block_number, ${buildTimeSql("e.timestamp")} AS block_time, e.log_index`;
     return `
 SELECT e.id, e.type AS kind, e.domain_id AS node, d.name, e.owner_id AS account, NULL AS contract, ${chain} AS chain_id, ${position},
-  ${hexOf("e.transaction_id")} AS transaction_hash, jsonb_build_object('parent_node', e.parent_domain_id, 'resolver', ${resolverOf("e.resolver_id")},
+  ${hexOf("e.transaction_id")} AS transaction_hash, jsonb_build_object('parent_node', e.parent_domain_id, 'resolver', ${buildResolverSql("e.resolver_id")},
     'ttl', e.ttl::text, 'name', e.name, 'fuses', e.fuses::bigint & 4294967295, 'expiry', e.expiry_date::text, 'from', e.from_id,
     'operator', e.operator_id, 'from_old_registry', e.from_old_registry) AS data
 FROM ${of("domain_event")} e LEFT JOIN ${of("domain")} d ON d.id = e.domain_id WHERE ${where}
@@ -132,7 +132,7 @@ FROM ${of("account")} a LEFT JOIN ${of("reverse_name_records")} n ON n.address =
 
   // Before a chain's first block the checkpoint is its start, or another chain's.
   blocks: (of) => `
-SELECT h.chain_id, h.chain_name AS chain, substr(h.head, 27, 16) AS block_number, ${time("left(h.head, 10)::bigint")} AS block_time
+SELECT h.chain_id, h.chain_name AS chain, substr(h.head, 27, 16) AS block_number, ${buildTimeSql("left(h.head, 10)::bigint")} AS block_time
 FROM (SELECT c.chain_id, c.chain_name, ${buildHeadSql(of("_ponder_meta"))} AS head FROM ${of("_ponder_checkpoint")} c) h
 WHERE substr(h.head, 11, 16)::bigint = h.chain_id AND substr(h.head, 43) <> repeat('0', 33)`,
 };

@@ -190,27 +190,27 @@ export async function listIndexes(run: Statement, now: number, standbys: readonl
       /** Undefined for an index that has just begun. */
       description: status.description,
       buildId: app.build_id,
-      state: stateOf(status, isAlive, app.is_ready === 1),
+      state: deriveState(status, isAlive, app.is_ready === 1),
       /** Whether its first backfill is complete and its indexes for queries are built. */
       isServable: status.servable !== undefined,
       /** When its indexer was last alive, in Unix milliseconds. */
       aliveAt: isAlive ? now : app.heartbeat_at,
       /** Machines with readers of this schema or its views schemas, and their numbers of connections. */
-      readers: await allReadersOf([schema, ...views], run, standbys),
+      readers: await readAllReaders([schema, ...views], run, standbys),
     });
   }
   return indexes;
 }
 
 // `backfill` includes a restarted index that catches up.
-function stateOf({ indexing }: Statuses, isAlive: boolean, isReady: boolean) {
+function deriveState({ indexing }: Statuses, isAlive: boolean, isReady: boolean) {
   if (indexing?.omnichainSnapshot?.omnichainStatus === "omnichain-completed") return "completed";
   if (!isAlive) return "stopped";
   return isReady ? "live" : "backfill";
 }
 
 // ponder: it names connections after the schema that they read.
-async function readersOf(run: Statement, schemas: readonly string[]): Promise<string[]> {
+async function readReaders(run: Statement, schemas: readonly string[]): Promise<string[]> {
   const { rows } = await run(
     `SELECT coalesce(host(client_addr), 'this machine') AS host, count(*) FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = ANY($1::text[]) GROUP BY 1 ORDER BY 1`,
@@ -219,10 +219,10 @@ async function readersOf(run: Statement, schemas: readonly string[]): Promise<st
   return rows.map(({ host, count }) => `${host} (${count} connections)`);
 }
 
-async function allReadersOf(schemas: readonly string[], run: Statement, standbys: readonly Standby[]) {
-  const found = await readersOf(run, schemas);
+async function readAllReaders(schemas: readonly string[], run: Statement, standbys: readonly Standby[]) {
+  const found = await readReaders(run, schemas);
   for (const standby of standbys)
-    for (const reader of await readersOf(standby.run, schemas))
+    for (const reader of await readReaders(standby.run, schemas))
       found.push(`${reader} on standby ${standby.place}`);
   return found;
 }
@@ -256,7 +256,7 @@ export async function readActivity(run: Statement): Promise<{ longest: number; b
 }
 
 /** Why an index must not be dropped; empty if nothing uses it. */
-function usesOf({ isAlive, names, readers }: IndexState): string[] {
+function listUses({ isAlive, names, readers }: IndexState): string[] {
   return [
     ...(isAlive ? ["its indexer is running, or was killed in the last 25 s"] : []),
     ...names.map((name) => `it is served as ${quoted(name)}`),
@@ -274,7 +274,7 @@ export class OperationError extends Refusal {
 /** Column types by name, in order, of each table or view of a schema. */
 type Relations = Map<string, Record<string, string>>;
 
-async function relationsOf(run: Statement, schema: string): Promise<Relations> {
+async function readRelations(run: Statement, schema: string): Promise<Relations> {
   const { rows } = await run(
     `SELECT c.relname::text AS relation, json_object_agg(a.attname, format_type(a.atttypid, a.atttypmod) ORDER BY a.attnum) AS columns
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
@@ -287,7 +287,7 @@ async function relationsOf(run: Statement, schema: string): Promise<Relations> {
 }
 
 /** The columns that `columns` lacks or has with another type. */
-const lackingIn = (columns: Record<string, string> | undefined, shown: Record<string, string>) =>
+const listLacking = (columns: Record<string, string> | undefined, shown: Record<string, string>) =>
   Object.keys(shown).filter((name) => columns?.[name] !== shown[name]);
 
 // One text of statements, which the server runs as one transaction: readers see all of the former index or all of the
@@ -299,7 +299,7 @@ function switchText({ schema, name }: Target, next: Relations, shown: Relations)
     if (!next.has(relation)) statements.push(`DROP VIEW ${viewOf(relation)}`);
   for (const [relation, columns] of next) {
     const before = shown.get(relation) ?? {};
-    const fits = lackingIn(columns, before).length === 0;
+    const fits = listLacking(columns, before).length === 0;
     if (!fits) statements.push(`DROP VIEW ${viewOf(relation)}`);
     // A replaced view keeps its columns; new ones come last.
     const list = Object.keys(fits ? { ...before, ...columns } : columns).map(quoted);
@@ -335,11 +335,13 @@ export async function switchName(
     throw new OperationError(
       `The index in schema ${quoted(schema)} is not complete yet: its backfill or its indexes for queries are missing.`,
     );
-  const [next, shown] = [await relationsOf(run, schema), await relationsOf(run, name)];
+  const [next, shown] = [await readRelations(run, schema), await readRelations(run, name)];
   if (shown.size > 0 && (former === undefined || !shown.has(metaTable)))
     throw new OperationError(`Schema ${quoted(name)} has tables of its own. Choose another views schema.`);
   const lacking = [...shown].flatMap(([relation, columns]) =>
-    relation.startsWith("_") ? [] : lackingIn(next.get(relation), columns).map((one) => `${relation}.${one}`),
+    relation.startsWith("_")
+      ? []
+      : listLacking(next.get(relation), columns).map((one) => `${relation}.${one}`),
   );
   if (lacking.length > 0 && !isForced)
     throw new OperationError(
@@ -414,7 +416,7 @@ export async function dropIndex(
     if (await hasTable(run, `${quoted(schema)}.${metaTable}`)) await run(lockIndexes([schema]));
     const index = (await listIndexes(run, now, standbys)).find((one) => one.schema === schema);
     if (index === undefined) throw new OperationError(`Schema ${quoted(schema)} has no index.`);
-    const uses = usesOf(index);
+    const uses = listUses(index);
     if (uses.length > 0) throw new OperationError(`Schema ${quoted(schema)} is in use: ${uses.join("; ")}.`);
     await run(`DROP SCHEMA IF EXISTS ${quoted(schema)}, ${quoted(namePastSchema(schema))} CASCADE`);
   });

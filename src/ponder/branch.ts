@@ -28,10 +28,10 @@ export function branchRows({ id }: { id: number }, synced: readonly BranchBlock[
   ]);
 }
 
-const stateOf = (chainId: number) => stateSql(`branch ${Math.trunc(chainId)}`);
+const buildBranchSql = (chainId: number) => stateSql(`branch ${Math.trunc(chainId)}`);
 
 /** SQL expression for the text that `parseBranch` reads. */
-export const branchSql = (chainId: number) => `${stateOf(chainId)}::text`;
+export const branchSql = (chainId: number) => `${buildBranchSql(chainId)}::text`;
 
 /** The blocks of a chain's branch that a reorganization may replace, oldest first. What is before them is final. */
 export function parseBranch(text: string | null | undefined): ChainBlock[] {
@@ -44,4 +44,4 @@ export function parseBranch(text: string | null | undefined): ChainBlock[] {
 
 /** SQL of whether the index has reached a block of a chain, on the branch that has it. */
 export const hasBlockSql = (chainId: number, { number, hash }: Pick<ChainBlock, "number" | "hash">) =>
-  `NOT EXISTS (SELECT FROM json_array_elements(${stateOf(chainId)}) b WHERE (b ->> 0)::bigint = ${Math.trunc(number)} AND b ->> 2 <> '${hash.replaceAll("'", "''")}')`;
+  `NOT EXISTS (SELECT FROM json_array_elements(${buildBranchSql(chainId)}) b WHERE (b ->> 0)::bigint = ${Math.trunc(number)} AND b ->> 2 <> '${hash.replaceAll("'", "''")}')`;

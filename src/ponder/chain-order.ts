@@ -56,7 +56,7 @@ export function headAt(
 ): string {
   if (Number(checkpoint.slice(10, 26)) === chain.id) return checkpoint;
   const { syncProgress, unfinalizedBlocks } = perChainSync.get(chain) as Synced;
-  const known = unfinalizedBlocks.map(({ block }) => checkpointOf(block, chain));
+  const known = unfinalizedBlocks.map(({ block }) => encodeBlockEnd(block, chain));
   return known.findLast((one) => one <= checkpoint) ?? syncProgress.getCheckpoint({ tag: "finalized" });
 }
 
@@ -92,14 +92,14 @@ export async function* mergeInOrder(
   for (;;) {
     for (const source of sources) source.ask(away);
     const dueIn = Math.min(leaveOut(sources, timing), comeBack(sources, timing));
-    const source = nextOf(sources, away);
+    const source = pickNext(sources, away);
     if (source === undefined) {
       if (sources.every(({ isDone, items }) => isDone && items.length === 0)) return;
       await wakeUp.wait(dueIn);
       continue;
     }
     const { chain, progress } = source;
-    const isLater = laterThanOthers(source, sources);
+    const isLater = isLaterThanOthers(source, sources);
     const event = source.take(away);
     source.ask(away);
     const lowest = () =>
@@ -107,7 +107,7 @@ export async function* mergeInOrder(
         .map(({ syncProgress }) => syncProgress.getCheckpoint({ tag: "current" }))
         .reduce((one, other) => (one < other ? one : other));
     if (event.type === "block") {
-      const at = checkpointOf(event.block, chain);
+      const at = encodeBlockEnd(event.block, chain);
       if (at < reached) {
         yield { chain, event: { type: "reorg", block: progress.current as SyncBlock, reorgedBlocks: [] } };
         reached = lowest();
@@ -177,25 +177,27 @@ function createSource({
   return source;
 }
 
-const currentOf = ({ progress }: EventSource) => progress.getCheckpoint({ tag: "current" });
+const readCurrentCheckpoint = ({ progress }: EventSource) => progress.getCheckpoint({ tag: "current" });
 
 // ponder: the end of a block as a checkpoint, which `parseCheckpoint` describes.
-const checkpointOf = ({ timestamp, number }: SyncBlock, { id }: OrderedChain) =>
+const encodeBlockEnd = ({ timestamp, number }: SyncBlock, { id }: OrderedChain) =>
   String(Number(timestamp)).padStart(10, "0") +
   String(id).padStart(16, "0") +
   String(Number(number)).padStart(16, "0") +
   "9".repeat(33);
 
-const headOf = ({ items: [first], chain }: EventSource) =>
-  first ? checkpointOf(first.event.block, chain) : "";
+const encodeHead = ({ items: [first], chain }: EventSource) =>
+  first ? encodeBlockEnd(first.event.block, chain) : "";
 
 // The chain whose event comes next. What is no block comes at once.
-function nextOf(sources: readonly EventSource[], away: ReadonlySet<number>): EventSource | undefined {
+function pickNext(sources: readonly EventSource[], away: ReadonlySet<number>): EventSource | undefined {
   const open = sources.filter((source) => source.openItems(away).length > 0);
   const other = open.find(({ items }) => items[0]?.event.type !== "block");
   if (other !== undefined || open.length === 0) return other;
-  const first = open.reduce((one, next) => (headOf(next) < headOf(one) ? next : one));
-  const isUnknown = sources.some((source) => isWaitedFor(source, away) && currentOf(source) < headOf(first));
+  const first = open.reduce((one, next) => (encodeHead(next) < encodeHead(one) ? next : one));
+  const isUnknown = sources.some(
+    (source) => isWaitedFor(source, away) && readCurrentCheckpoint(source) < encodeHead(first),
+  );
   return isUnknown ? undefined : first;
 }
 
@@ -203,10 +205,10 @@ const isWaitedFor = ({ isDone, items, chain }: EventSource, away: ReadonlySet<nu
   !isDone && items.length === 0 && !away.has(chain.id);
 
 // Whether a source's next block is after all that the others have shown.
-function laterThanOthers(source: EventSource, sources: readonly EventSource[]): boolean {
+function isLaterThanOthers(source: EventSource, sources: readonly EventSource[]): boolean {
   const [first] = source.items;
   if (first?.event.type !== "block") return true;
-  return sources.every((other) => other === source || currentOf(other) < headOf(source));
+  return sources.every((other) => other === source || readCurrentCheckpoint(other) < encodeHead(source));
 }
 
 // Leaves out chains that let others wait for too long. Returns in how many milliseconds the next one is.
@@ -234,7 +236,7 @@ function leaveOut(sources: readonly EventSource[], { pauseMs, now, log, away }: 
 // Puts the blocks of chains that were left out in their place. Returns in how many milliseconds the next ones are due.
 function comeBack(sources: readonly EventSource[], { pauseMs, now, log, away }: Timing): number {
   const others = sources.filter(({ chain }) => !away.has(chain.id));
-  const front = Math.max(...others.map((source) => Number(currentOf(source).slice(0, 10))));
+  const front = Math.max(...others.map((source) => Number(readCurrentCheckpoint(source).slice(0, 10))));
   let dueIn = Infinity;
   for (const source of sources.filter(({ chain, items }) => away.has(chain.id) && items.length > 0)) {
     const newest = source.items.findLast(({ event }) => event.type === "block")?.event.block;

@@ -51,7 +51,7 @@ export function parseCheckpoint(text: string): { block: BlockRef; chainId: numbe
  * chain's first event, and while no block of the chain is known to be there after a restart.
  */
 export function indexedBlock(row: HeadRow): BlockRef | undefined {
-  const checkpoint = parseCheckpoint(headOf(row));
+  const checkpoint = parseCheckpoint(pickHead(row));
   return checkpoint.isStart || checkpoint.chainId !== row.chainId ? undefined : checkpoint.block;
 }
 
@@ -59,7 +59,7 @@ type HeadRow = Pick<CheckpointRow, "chainId" | "isReady" | "latestCheckpoint" | 
 
 // ponder: a restart reverts the tables to the safe checkpoint, which may be another chain's, and leaves the latest one
 // (until `restoreHeads`, or the chain's next block). The backfill writes both alike.
-const headOf = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
+const pickHead = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
   isReady || latestCheckpoint <= safeCheckpoint ? latestCheckpoint : safeCheckpoint;
 
 /**
@@ -68,7 +68,7 @@ const headOf = ({ isReady, latestCheckpoint, safeCheckpoint }: HeadRow) =>
  * the text's first word.
  */
 export const joinHeads = (rows: readonly (HeadRow & Pick<CheckpointRow, "reorganizations">)[]): string =>
-  [rows[0]?.reorganizations ?? 0, ...rows.map(headOf)].join(" ");
+  [rows[0]?.reorganizations ?? 0, ...rows.map(pickHead)].join(" ");
 
 /** Whether a reorganization came between the readings of two texts of `joinHeads`. */
 export const isReorganized = (before: string | undefined, after: string | undefined): boolean =>

@@ -11,14 +11,14 @@ import { Refusal } from "../log/refusal.ts";
 const ponderVersion = "0.17.7";
 
 /** The message for a Ponder whose internals differ from those of `ponderVersion`. */
-export const unsupported = (difference: string) =>
+export const describeUnsupported = (difference: string) =>
   `Unsupported Ponder version: ${difference}. Install Ponder ${ponderVersion}, which src/ponder was written for, or adapt src/ponder.`;
 
 /** Ponder's internals differ from what this program expects; the message names what differs. */
 export class PonderDiffersError extends Refusal {
   override name = "PonderDiffersError";
   constructor(difference: string, cause?: unknown) {
-    super(unsupported(difference), { cause });
+    super(describeUnsupported(difference), { cause });
   }
 }
 

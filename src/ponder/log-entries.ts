@@ -29,7 +29,7 @@ export function rewriteLog({ schema, url, isReported }: LogEntryOptions, scope: 
     if (msg === "Created HTTP server") return [level, { ...entry, open: url }];
     // cli/progress-bar.ts draws it.
     if (msg === "Updated backfill indexing progress")
-      return [level, { ...entry, ...blocksOf(shared(scope).backfill?.()), open: url }];
+      return [level, { ...entry, ...formatBlocks(shared(scope).backfill?.()), open: url }];
     // One per entry of the list of RPC URLs, which repeats URLs (`entriesForRate`).
     if (msg === "Connected to JSON-RPC" && typeof hostnames === "string")
       return [level, { ...entry, hostnames: JSON.stringify([...new Set(JSON.parse(hostnames))]) }];
@@ -40,11 +40,11 @@ export function rewriteLog({ schema, url, isReported }: LogEntryOptions, scope: 
     const isRefusal = level === "error" && error instanceof Error && error.name === "MigrationError";
     if (!isRefusal) return [level, entry];
     const [, behind] = /^Finalized block for chain "(\d+)"/.exec(error.message) ?? [];
-    return [level, behind === undefined ? refusalOf(schema) : lagOf(behind)];
+    return [level, behind === undefined ? refuseIndex(schema) : describeLag(behind)];
   });
 }
 
-const blocksOf = (progress: { done: number; all: number } | undefined) =>
+const formatBlocks = (progress: { done: number; all: number } | undefined) =>
   progress && { blocks: `${progress.done.toLocaleString("en")} of ${progress.all.toLocaleString("en")}` };
 
 /** Passes all entries of a logger and its children through `rewrite`. */
@@ -60,7 +60,7 @@ function rewriteEntries(logger: Logger, rewrite: Rewrite): Logger {
 }
 
 // The check of the start waits for such a node, unless none responded to it (cli/checks/chains.ts).
-const lagOf = (chainId: string): LogEntry => ({
+const describeLag = (chainId: string): LogEntry => ({
   msg: `The node of chain ${chainId} is behind the finalized blocks that the index rests on. Nothing was changed. Start again: the start waits for it`,
   section: seeOperations("When the chain contradicts the index"),
 });
@@ -69,7 +69,7 @@ const lagOf = (chainId: string): LogEntry => ({
 const refused = 78;
 
 // ponder: it advises to drop the schema, from which readers may be served.
-function refusalOf(schema: string): LogEntry {
+function refuseIndex(schema: string): LogEntry {
   process.once("exit", () => {
     process.exitCode = refused;
   });

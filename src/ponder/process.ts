@@ -99,12 +99,12 @@ export function ponderProcess(scope: unknown) {
 
 /** Ponder's logger, with the operator's level and format; undefined outside of Ponder. Throws PonderDiffersError. */
 export function ponderLogger(scope: object = globalThis) {
-  return commonOf(scope)?.logger;
+  return findCommon(scope)?.logger;
 }
 
 /** The metrics that Ponder serves at /metrics; undefined outside of Ponder. Throws PonderDiffersError. */
 export function metricsRegistry(scope: object = globalThis): Registry | undefined {
-  return commonOf(scope)?.metrics.registry;
+  return findCommon(scope)?.metrics.registry;
 }
 
 const metricsAgeMs = 1_000;
@@ -135,7 +135,7 @@ export async function readMetricCounts(
   return counts.length === 0 ? undefined : Object.fromEntries(counts);
 }
 
-function commonOf(scope: object) {
+function findCommon(scope: object) {
   if (!("PONDER_COMMON" in scope)) return undefined;
   return membersOfPonder<Common>(scope.PONDER_COMMON, "PONDER_COMMON", ...ofCommon);
 }

@@ -5,7 +5,7 @@ import { getHttpRpcClient } from "viem/utils";
 export function rpcTarget(text: string): { url: string; headers: { authorization?: string } } {
   const url = new URL(text);
   if (!hasCredentials(text)) return { url: text, headers: {} };
-  const credentials = `${decoded(url.username)}:${decoded(url.password)}`;
+  const credentials = `${decodePart(url.username)}:${decodePart(url.password)}`;
   url.username = "";
   url.password = "";
   return {
@@ -37,7 +37,7 @@ export function backendWithCredentials(text: string, timeout = 10_000) {
 /** The default limit of a response in bytes. */
 const maxResponseBytes = 512 * 1024 * 1024;
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -18,16 +18,16 @@ export function createStartKeeper(keep = shared().keepStartBlocks) {
     if (keep === undefined) return;
     const { finalityBlockCount } = chain as unknown as { finalityBlockCount: number };
     const { start, end, finalized } = progress as StartProgress;
-    const block = partOf((final ?? finalized) as KnownBlock);
+    const block = pickFields((final ?? finalized) as KnownBlock);
     const newest = `0x${(Number(block.number) + finalityBlockCount).toString(16)}`;
     const lastTwo = [...(finals.get(chain.id) ?? []), { ...block, newest }].slice(-2);
     finals.set(chain.id, lastTwo);
     // ponder: an end that is not final yet has no hash.
     const ends = end === undefined || end.hash === "0x" ? [] : [end];
-    await keep(chain.id, [...lastTwo, ...[start, ...ends].map(partOf)]);
+    await keep(chain.id, [...lastTwo, ...[start, ...ends].map(pickFields)]);
   };
 }
 
-const partOf = ({ number, hash, parentHash, timestamp }: KnownBlock): StartBlock => ({
+const pickFields = ({ number, hash, parentHash, timestamp }: KnownBlock): StartBlock => ({
   ...{ number, hash, parentHash, timestamp },
 });

@@ -44,7 +44,7 @@ export function createSyncStore(given: SyncStoreOptions): SyncStore {
   // ponder: it also creates a store for each transaction, on its connection; the others use a pool.
   if (!("processID" in (given.qb.$client ?? {}))) shared().resultStore = ofPonder;
   const inserter = (of: keyof Tables, row: string, encode: (given: StoredRow) => StoredRow): Insert => {
-    const insertRows = together((rows) => insert(given.qb, tables[of], rows));
+    const insertRows = writeTogether((rows) => insert(given.qb, tables[of], rows));
     return ({ chainId, [of]: rows }) =>
       insertRows((rows as StoredRow[]).map((one) => encode({ [row]: one, chainId })));
   };
@@ -85,7 +85,7 @@ function withPlainRows(qb: SyncConnection): SyncConnection {
 
 // ponder: it inserts block by block, hundreds at once on one connection. Rows that arrive during a statement go into
 // the next.
-function together(write: (rows: StoredRow[]) => Promise<void>): (rows: StoredRow[]) => Promise<void> {
+function writeTogether(write: (rows: StoredRow[]) => Promise<void>): (rows: StoredRow[]) => Promise<void> {
   let waiting: StoredRow[] = [];
   let next: Promise<void> | undefined;
   let last: Promise<unknown> = Promise.resolve();
@@ -108,14 +108,14 @@ function together(write: (rows: StoredRow[]) => Promise<void>): (rows: StoredRow
 
 async function insert(qb: SyncConnection, table: PgTable, rows: readonly StoredRow[]): Promise<void> {
   for (let from = 0; from < rows.length; from += maxRows) {
-    const statement = insertion(table, rows.slice(from, from + maxRows));
+    const statement = buildInsertion(table, rows.slice(from, from + maxRows));
     await qb.wrap({ label: `insert_${describeTable(table).name}` }, (db) => db.execute(statement));
   }
 }
 
 const isAbsent = (value: unknown) => value === null || value === undefined;
 
-function insertion(table: PgTable, rows: readonly StoredRow[]): SQL {
+function buildInsertion(table: PgTable, rows: readonly StoredRow[]): SQL {
   const { schema, name, columns } = describeTable(table);
   const arrays = columns.map(({ property, column }) => {
     const type = column.getSQLType();

@@ -17,7 +17,7 @@ export type ReadPast = (
   signal: AbortSignal,
 ) => Promise<{ current: CurrentStatus; at: string; moment?: Moment } | { refusal: string }>;
 
-const endingAt = (chain: ChainSnapshot, { number, timestamp }: BlockRef): ChainSnapshot =>
+const endChainAt = (chain: ChainSnapshot, { number, timestamp }: BlockRef): ChainSnapshot =>
   chain.chainStatus === "chain-queued" ? chain : { ...chain, latestIndexedBlock: { number, timestamp } };
 
 type PastSources = {
@@ -35,7 +35,7 @@ type PastSources = {
 type Find = (id: string, number: number) => Promise<ChainBlock | undefined>;
 
 // The block that `at` names. A token of one chain names its block, one of several chains none.
-async function blockOf(at: string, { snapshot, blocks }: CurrentStatus, find: Find) {
+async function findNamedBlock(at: string, { snapshot, blocks }: CurrentStatus, find: Find) {
   const [named, ...others] = Object.entries((readTime(at) === undefined && readToken(at)) || {});
   const token = others.length === 0 ? named : undefined;
   const asked = token === undefined ? at : `${token[0]}:${token[1].block_number}`;
@@ -67,7 +67,7 @@ export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: 
   const find: ReadPast = async (at, current, signal) => {
     const { snapshot } = current;
     const { chains, omnichainIndexingCursor: newest } = snapshot.omnichainSnapshot;
-    const block = await blockOf(at, current, async (id, number) =>
+    const block = await findNamedBlock(at, current, async (id, number) =>
       blocks.find(Number(id), { number }, await readBranch(Number(id), signal)),
     );
     const isToken = block === undefined && readTime(at) === undefined && readToken(at) !== undefined;
@@ -88,7 +88,7 @@ export function createReadPast({ blocks, readBranch, schema, readFrom, clock }: 
       if (last === "none" || (last !== block && last.number < chain.config.startBlock.number))
         return [id, { chainStatus: "chain-queued", config: chain.config }];
       found[id] = last;
-      return [id, endingAt(chain, last)];
+      return [id, endChainAt(chain, last)];
     });
     const omnichainSnapshot = {
       ...snapshot.omnichainSnapshot,

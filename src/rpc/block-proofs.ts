@@ -4,12 +4,12 @@ import { computeBloom, type Header, type RpcLog } from "./log-answers.ts";
 
 // A block proves itself: its hash covers its header, which contains the root of its receipts.
 
-const words = (text: string) => text.split(" ");
+const splitWords = (text: string) => text.split(" ");
 // Ethereum yellow paper, 4.4, then the fields of later forks, in their order.
-const firstFields = words(
+const firstFields = splitWords(
   "parentHash sha3Uncles miner stateRoot transactionsRoot receiptsRoot logsBloom difficulty number gasLimit gasUsed timestamp extraData mixHash nonce",
 );
-const laterFields = words(
+const laterFields = splitWords(
   "baseFeePerGas withdrawalsRoot blobGasUsed excessBlobGas parentBeaconBlockRoot requestsHash",
 );
 
@@ -18,33 +18,33 @@ export const headerFields: readonly string[] = [...firstFields, ...laterFields];
 
 /** The header fields that are numbers. */
 export const headerQuantities: ReadonlySet<string> = new Set(
-  words("difficulty number gasLimit gasUsed timestamp baseFeePerGas blobGasUsed excessBlobGas"),
+  splitWords("difficulty number gasLimit gasUsed timestamp baseFeePerGas blobGasUsed excessBlobGas"),
 );
 
 /** Recomputes a block's hash from the header that a node returned; undefined if the header lacks a field. */
-export const headerHash = (header: Record<string, unknown>): string | undefined => formOf(header)?.hash;
+export const headerHash = (header: Record<string, unknown>): string | undefined => encodeHeader(header)?.hash;
 
 /** The RLP form of a header; undefined unless it hashes to the hash that the header names. */
 export function headerRlp(header: Record<string, unknown>): Buffer | undefined {
-  const form = formOf(header);
+  const form = encodeHeader(header);
   return form?.hash === header["hash"] ? form?.rlp : undefined;
 }
 
 // Forks append fields: if the header names another hash, one or two unknown fields are tried at the end.
-function formOf(header: Record<string, unknown>): { rlp: Buffer; hash: string } | undefined {
+function encodeHeader(header: Record<string, unknown>): { rlp: Buffer; hash: string } | undefined {
   if (firstFields.some((field) => typeof header[field] !== "string")) return undefined;
   const items = headerFields.flatMap((field) => {
     const value = header[field] as Hex | undefined;
     if (typeof value !== "string") return [];
-    return headerQuantities.has(field) ? quantityOf(value) : value;
+    return headerQuantities.has(field) ? encodeQuantity(value) : value;
   });
   const formWith = (ending: readonly Hex[]) => {
-    const rlp = bytesOf(toRlp([...items, ...ending]));
+    const rlp = decodeHex(toRlp([...items, ...ending]));
     return { rlp, hash: keccak256(rlp) };
   };
   const own = formWith([]);
   if (own.hash === header["hash"]) return own;
-  const unknown = unknownFields(header);
+  const unknown = listUnknownFields(header);
   const endings = unknown.flatMap((one) => unknown.map((next) => [...new Set([one, next])]));
   return endings.map(formWith).find(({ hash }) => hash === header["hash"]) ?? own;
 }
@@ -56,23 +56,23 @@ const knownFields = new Set([
 ]);
 const maxUnknown = 4;
 
-function unknownFields(header: Record<string, unknown>): Hex[] {
+function listUnknownFields(header: Record<string, unknown>): Hex[] {
   return Object.entries(header)
     .flatMap(([field, value]) =>
       typeof value === "string" && /^0x[0-9a-f]*$/.test(value) && !knownFields.has(field)
-        ? [value.length >= 42 ? (value as Hex) : quantityOf(value)]
+        ? [value.length >= 42 ? (value as Hex) : encodeQuantity(value)]
         : [],
     )
     .slice(0, maxUnknown);
 }
 
 /** The RLP form of a number: no leading zeros; zero is empty. */
-function quantityOf(text: string): Hex {
+function encodeQuantity(text: string): Hex {
   const digits = text.slice(2).replace(/^0+/, "");
   return `0x${digits.length % 2 === 0 ? digits : `0${digits}`}`;
 }
 
-const bytesOf = (hex: string) => Buffer.from(hex.slice(2), "hex");
+const decodeHex = (hex: string) => Buffer.from(hex.slice(2), "hex");
 
 // --- Receipts root (yellow paper, 4.4.1 and appendix D; typed receipts: EIP-2718) ---
 
@@ -93,10 +93,10 @@ type Receipt = {
 /** The `receiptsRoot` of the block that has exactly these receipts, in order. */
 export function receiptsRoot(receipts: readonly Receipt[]): Hex {
   const leaves = receipts.map((receipt, index) => ({
-    path: toRlp(quantityOf(`0x${index.toString(16)}`)).slice(2),
+    path: toRlp(encodeQuantity(`0x${index.toString(16)}`)).slice(2),
     value: encodeReceipt(receipt),
   }));
-  return keccak256(bytesOf(toRlp(nodeOf(leaves))));
+  return keccak256(decodeHex(toRlp(buildTrieNode(leaves))));
 }
 
 // Arbitrum's pre-Nitro transactions; their receipts are encoded like Ethereum's legacy receipts.
@@ -105,11 +105,11 @@ const arbitrumLegacy = 0x78;
 function encodeReceipt(receipt: Receipt): Hex {
   const { type, status, root, cumulativeGasUsed, logs, depositNonce, depositReceiptVersion } = receipt;
   const outcome = status ?? root ?? "0x";
-  const statusOrRoot = outcome.length === 66 ? (outcome as Hex) : quantityOf(outcome);
+  const statusOrRoot = outcome.length === 66 ? (outcome as Hex) : encodeQuantity(outcome);
   const items = logs.map(({ address, topics, data }) => [address, topics, data] as [Hex, Hex[], Hex]);
   const deposit = depositReceiptVersion === undefined ? [] : [depositNonce ?? "0x0", depositReceiptVersion];
-  const gas = quantityOf(cumulativeGasUsed ?? "0x");
-  const body = toRlp([statusOrRoot, gas, computeBloom(logs) as Hex, items, ...deposit.map(quantityOf)]);
+  const gas = encodeQuantity(cumulativeGasUsed ?? "0x");
+  const body = toRlp([statusOrRoot, gas, computeBloom(logs) as Hex, items, ...deposit.map(encodeQuantity)]);
   const kind = Number(type ?? "0x0");
   if (kind === 0 || kind === arbitrumLegacy) return body;
   return `0x${kind.toString(16).padStart(2, "0")}${body.slice(2)}`;
@@ -171,7 +171,7 @@ type Leaf = { path: string; value: Hex };
 type TrieNode = Hex | readonly TrieNode[];
 
 /** The root node of a Merkle Patricia trie over leaves with distinct paths. */
-function nodeOf(leaves: readonly Leaf[]): TrieNode {
+function buildTrieNode(leaves: readonly Leaf[]): TrieNode {
   const [first] = leaves;
   if (first === undefined) return "0x";
   if (leaves.length === 1) return [compact(first.path, { isLeaf: true }), first.value];
@@ -179,8 +179,8 @@ function nodeOf(leaves: readonly Leaf[]): TrieNode {
   while (leaves.every(({ path }) => path[shared] !== undefined && path[shared] === first.path[shared]))
     shared += 1;
   const below = (prefix: string) =>
-    linkTo(
-      nodeOf(
+    encodeLink(
+      buildTrieNode(
         leaves.flatMap(({ path, value }) =>
           path.startsWith(prefix) ? { path: path.slice(prefix.length), value } : [],
         ),
@@ -192,9 +192,9 @@ function nodeOf(leaves: readonly Leaf[]): TrieNode {
 }
 
 // A node below 32 bytes is embedded; a larger one is referenced by its hash.
-function linkTo(node: TrieNode): TrieNode {
+function encodeLink(node: TrieNode): TrieNode {
   const encoded = toRlp(node);
-  return encoded.length < 2 + 64 ? node : keccak256(bytesOf(encoded));
+  return encoded.length < 2 + 64 ? node : keccak256(decodeHex(encoded));
 }
 
 function compact(path: string, { isLeaf }: { isLeaf: boolean }): Hex {

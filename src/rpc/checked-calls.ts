@@ -14,19 +14,19 @@ const silenceMs = 60_000;
  * lied disagree, the block is unverified: nothing proves either result.
  */
 export async function requestCall(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
-  const block = blockOf(body);
+  const block = findBlockNumber(body);
   if (block === undefined || nodes.crossCheckShare === 0) return node.request(body);
   const own = await ask(node, body);
   const asked = othersThan(nodes, node).filter(({ silentUntil }) => silentUntil < nodes.now());
   const isCompared = node.hasLied || nodes.calls.spend(asked.length);
-  const others = isCompared ? await outcomesOf(nodes, asked, body) : [];
+  const others = isCompared ? await requestOutcomes(nodes, asked, body) : [];
   const sound = [own, ...others].filter((one) => !one.node.hasLied);
   const [used = own] = sound;
   const call: Served = {
     ...{ from: block, to: block, node: used.node, at: nodes.now() },
     isSameAgain: async () => {
       const trusted = nodes.all.filter(({ hasLied }) => !hasLied);
-      const found = await outcomesOf(nodes, trusted, body);
+      const found = await requestOutcomes(nodes, trusted, body);
       const isSame = found.length === trusted.length && found.every(({ text }) => text === used.text);
       // Nothing proves which URL is wrong.
       return isSame && found.length > 0 ? true : undefined;
@@ -39,7 +39,7 @@ export async function requestCall(nodes: Nodes, node: Node, body: RpcRequest): P
   return used.text;
 }
 
-function blockOf({ method, params }: RpcRequest): number | undefined {
+function findBlockNumber({ method, params }: RpcRequest): number | undefined {
   const [, block] = method === "eth_call" && Array.isArray(params) ? (params as unknown[]) : [];
   return typeof block === "string" && block.startsWith("0x") ? Number(block) : undefined;
 }
@@ -56,7 +56,11 @@ async function ask(node: Node, body: RpcRequest): Promise<CallOutcome> {
 /**
  * Results of a call. A URL that fails, for example without the state, is not asked for a minute: failures cost time.
  */
-async function outcomesOf(nodes: Nodes, asked: readonly Node[], body: RpcRequest): Promise<CallOutcome[]> {
+async function requestOutcomes(
+  nodes: Nodes,
+  asked: readonly Node[],
+  body: RpcRequest,
+): Promise<CallOutcome[]> {
   const outcomes = await Promise.all(
     asked.map((node) => {
       nodes.count({ chain: nodes.chain, host: node.host, kind: "extra-request" });

@@ -64,15 +64,15 @@ export function checkedBackends(
   options.believe(believedOfUrls(byUrl.size, crossCheckShare, needsProofs), isPublic ? "warn" : "info");
   return nodes.map((node) => ({
     hostname: node.host,
-    request: (body) => checkedRequest(all, chooseSubstitute(all, node), body),
+    request: (body) => sendChecked(all, chooseSubstitute(all, node), body),
   }));
 }
 
-async function checkedRequest(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
+async function sendChecked(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   await requireSameChain(nodes, node);
   nodes.calls.add();
   try {
-    return await checkedAnswer(nodes, node, body);
+    return await requestByMethod(nodes, node, body);
   } finally {
     recheckUnverified(nodes);
     // The unverified ranges are stored before Ponder gets the response: after a crash, the next start refuses to use
@@ -81,7 +81,7 @@ async function checkedRequest(nodes: Nodes, node: Node, body: RpcRequest): Promi
   }
 }
 
-function checkedAnswer(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
+function requestByMethod(nodes: Nodes, node: Node, body: RpcRequest): Promise<unknown> {
   const { method, params } = body;
   const [first] = Array.isArray(params) ? params : [];
   if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash")

@@ -37,10 +37,16 @@ export function parseLogsFilter(filter: LogsFilter): LogsQuery | undefined {
   const { address, topics, fromBlock, toBlock, blockHash } = filter;
   const [from, to] = blockHash === undefined ? [Number(fromBlock), Number(toBlock)] : [0, Infinity];
   if (Number.isNaN(from) || Number.isNaN(to)) return undefined;
-  return { from, to, blockHash, addresses: setOf(address), topics: (topics ?? []).map(setOf) };
+  return {
+    from,
+    to,
+    blockHash,
+    addresses: toLowerCaseSet(address),
+    topics: (topics ?? []).map(toLowerCaseSet),
+  };
 }
 
-function setOf(value: string | string[] | null | undefined): ReadonlySet<string> | undefined {
+function toLowerCaseSet(value: string | string[] | null | undefined): ReadonlySet<string> | undefined {
   if (value === null || value === undefined || value.length === 0) return undefined;
   return new Set((typeof value === "string" ? [value] : value).map((text) => text.toLowerCase()));
 }
@@ -123,7 +129,7 @@ export function mayBeCutOff(count: number): boolean {
 
 /** The logs that only one of two responses has. */
 export function differingLogs(one: readonly RpcLog[], other: readonly RpcLog[]): RpcLog[] {
-  const textsOf = (logs: readonly RpcLog[]) => new Map(logs.map((log) => [logText(log), log]));
+  const textsOf = (logs: readonly RpcLog[]) => new Map(logs.map((log) => [formatLog(log), log]));
   const [ones, others] = [textsOf(one), textsOf(other)];
   const only = (these: Map<string, RpcLog>, those: Map<string, RpcLog>) =>
     [...these].flatMap(([text, log]) => (those.has(text) ? [] : [log]));
@@ -137,14 +143,14 @@ export function differingBlocks(one: readonly RpcLog[], other: readonly RpcLog[]
 }
 
 /** A log's content and position as one text, equal across nodes. Every comparison of logs uses it. */
-function logText(log: RpcLog): string {
+function formatLog(log: RpcLog): string {
   const { address, topics, data, blockNumber, blockHash, logIndex, transactionHash, transactionIndex } = log;
   return `${Number(blockNumber)} ${blockHash} ${Number(logIndex)} ${transactionHash} ${Number(transactionIndex)} ${address} ${topics.join()} ${data}`.toLowerCase();
 }
 
 /** A digest of the content and positions of logs. */
 export const digestOfLogs = (logs: readonly RpcLog[]): string =>
-  hash("sha256", logs.map(logText).join("\n"), "base64");
+  hash("sha256", logs.map(formatLog).join("\n"), "base64");
 
 /** Drops the oldest entries of a map or set beyond `max`. */
 export function limitSize<Key>(all: Map<Key, unknown> | Set<Key>, max: number): void {
@@ -161,17 +167,17 @@ const bitsByItem = new Map<string, BloomBits>();
 const maxItems = 20_000;
 
 /** The three bloom bits of an address or topic; bit 0 is the last of the bloom. */
-function bitsOf(hex: string): BloomBits {
+function computeBloomBits(hex: string): BloomBits {
   const digest = new DataView(computeDigest(Buffer.from(hex.slice(2), "hex")).buffer);
   const bit = (offset: number) => digest.getUint16(offset) & 2047;
   return [bit(0), bit(2), bit(4)];
 }
 
 /** Caches the bits of recurring items: addresses and event topics. */
-function knownBitsOf(hex: string): BloomBits {
+function recallBloomBits(hex: string): BloomBits {
   const known = bitsByItem.get(hex);
   if (known !== undefined) return known;
-  const bits = bitsOf(hex);
+  const bits = computeBloomBits(hex);
   if (bitsByItem.size >= maxItems) bitsByItem.clear();
   bitsByItem.set(hex, bits);
   return bits;
@@ -188,7 +194,7 @@ function hasBits(bloom: string, bits: BloomBits): boolean {
 }
 
 /** Whether the bloom, hex as in a header, may contain an address or event topic. */
-export const mayContain = (bloom: string, hex: string): boolean => hasBits(bloom, knownBitsOf(hex));
+export const mayContain = (bloom: string, hex: string): boolean => hasBits(bloom, recallBloomBits(hex));
 
 /**
  * Whether the bloom may contain a contract of the query without a log or, if the query is for all contracts, an event
@@ -212,7 +218,7 @@ export function mayHaveMore(
 export function computeBloom(logs: readonly Pick<RpcLog, "address" | "topics">[]): string {
   const bloom = Buffer.alloc(256);
   const add = (item: string) => {
-    for (const bit of knownBitsOf(item)) {
+    for (const bit of recallBloomBits(item)) {
       const index = 255 - (bit >> 3);
       bloom[index] = (bloom[index] ?? 0) | (1 << (bit & 7));
     }
@@ -249,7 +255,7 @@ export const isInBloom = (
 ): boolean =>
   mayContain(logsBloom, address) &&
   topics.every((topic, index) =>
-    index === 0 ? mayContain(logsBloom, topic) : hasBits(logsBloom, bitsOf(topic)),
+    index === 0 ? mayContain(logsBloom, topic) : hasBits(logsBloom, computeBloomBits(topic)),
   );
 
 /**

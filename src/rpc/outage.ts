@@ -23,7 +23,7 @@ export function watchOutages({ chain, log, now }: { chain: string; log: Log; now
     if (silent.size < hosts.size) return;
     failures.add(error);
     const hostnames = [...hosts.values()].join(", ");
-    outage.noticed("No RPC URL responds. Indexing waits", { hostnames, reason: reasonOf(error) });
+    outage.noticed("No RPC URL responds. Indexing waits", { hostnames, reason: readReason(error) });
   };
   const answered = (url: string, hostname: string) => {
     silent.delete(url);
@@ -53,7 +53,7 @@ function isAnswer(error: unknown): boolean {
   return typeof code === "number" || (typeof status === "number" && status < 500);
 }
 
-function reasonOf(error: object): string {
+function readReason(error: object): string {
   const { details, message } = error as Failure;
   return String(details ?? message).split("\n", 1)[0] ?? "";
 }

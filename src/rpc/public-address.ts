@@ -4,16 +4,16 @@ import https from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 
 // Ranges outside the public internet: RFC 6890 and its successors, multicast, and IPv6 forms that embed IPv4.
-const blocked = blockList(
+const blocked = createBlockList(
   "ipv4",
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24",
   "192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4",
 );
 // Only 2000::/3 is global unicast; its special ranges follow.
-const globalUnicast = blockList("ipv6", "2000::/3");
-const blockedUnicast = blockList("ipv6", "2001::/23 2001:db8::/32 2002::/16 3fff::/20");
+const globalUnicast = createBlockList("ipv6", "2000::/3");
+const blockedUnicast = createBlockList("ipv6", "2001::/23 2001:db8::/32 2002::/16 3fff::/20");
 
-function blockList(type: "ipv4" | "ipv6", ...subnets: string[]): BlockList {
+function createBlockList(type: "ipv4" | "ipv6", ...subnets: string[]): BlockList {
   const list = new BlockList();
   for (const subnet of subnets.join(" ").split(" ")) {
     const [network = "", prefix] = subnet.split("/");
@@ -44,7 +44,7 @@ export async function send(
   const host = url.hostname.replace(/^\[|\]$/g, "");
   if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw refusal();
   // The connection's own lookup checks host names: a second lookup could return another address (DNS rebinding).
-  const guard = allowsPrivate ? {} : { lookup: publicLookup(refusal) };
+  const guard = allowsPrivate ? {} : { lookup: createPublicLookup(refusal) };
   const request = (url.protocol === "https:" ? https : http).request(url, {
     ...options,
     agent: false,
@@ -74,7 +74,7 @@ export async function readUpTo(
   return Buffer.concat(chunks);
 }
 
-const publicLookup =
+const createPublicLookup =
   (refusal: () => Error): LookupFunction =>
   (hostname, options, callback) =>
     lookup(hostname, { ...options, all: true }, (error, addresses) => {

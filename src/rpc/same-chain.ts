@@ -45,7 +45,7 @@ export async function requireNearBlock(nodes: Nodes, node: Node, newest: number)
 async function askChain(nodes: Nodes, node: Node): Promise<void> {
   const answer = await probe(nodes, node, { method: "eth_chainId" });
   if (typeof answer !== "string") return;
-  if (Number(answer) !== nodes.chainId) throw wrongChain(nodes, node, Number(answer));
+  if (Number(answer) !== nodes.chainId) throw refuseWrongChain(nodes, node, Number(answer));
   node.chainCheck.provenAt = nodes.now();
   node.isForeign = false;
   postponeCheck(nodes, node);
@@ -73,7 +73,7 @@ export async function provesChain(nodes: Nodes, node: Node): Promise<boolean> {
 }
 
 /** The error for a URL that serves another chain. Puts it aside if another can answer. */
-function wrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError {
+function refuseWrongChain(nodes: Nodes, node: Node, chainId: number): WrongAnswerError {
   const problem = `it serves chain ${chainId}, not chain ${nodes.chainId}`;
   nodes.count({ chain: nodes.chain, host: node.host, kind: "wrong-chain" });
   // Reported once; repetitions are counted.

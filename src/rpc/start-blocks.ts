@@ -42,11 +42,11 @@ export function createStart({ chain, chainId, blocks, silent, log, now }: StartO
     if (method === "eth_blockNumber") return last?.newest;
     if (method !== "eth_getBlockByNumber" || isFull !== false) return undefined;
     // ponder: it reads the number alone, to find the final block below.
-    if (wanted === "latest") return responseOf({ ...last, number: last?.newest });
+    if (wanted === "latest") return addEmptyBloom({ ...last, number: last?.newest });
     const block = blocks.find(({ number }) => number === wanted);
     // ponder: what it has cached is final, and it asks for that again when the backfill is over.
     if (block?.newest !== undefined && Number(block.number) > Number(last?.number)) last = block;
-    return block && responseOf(block);
+    return block && addEmptyBloom(block);
   };
   return (request: Backend["request"]): Backend["request"] =>
     async (body) => {
@@ -74,4 +74,4 @@ export function createStart({ chain, chainId, blocks, silent, log, now }: StartO
 }
 
 // ponder: requires a bloom, and reads none here.
-const responseOf = (block: object) => ({ ...block, logsBloom: `0x${"0".repeat(512)}` });
+const addEmptyBloom = (block: object) => ({ ...block, logsBloom: `0x${"0".repeat(512)}` });

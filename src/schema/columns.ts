@@ -18,15 +18,15 @@ type AdaptedColumn = {
  * Postgres cannot hold, are removed on write, as in graph-node's store.
  */
 export function text(t: PgColumnsBuilders) {
-  return adapted(t.text(), (column) => {
+  return adaptColumn(t.text(), (column) => {
     column.getSQLType = inByteOrder;
-    column.mapToDriverValue = withoutNul;
+    column.mapToDriverValue = stripNul;
   });
 }
 
 /** A text column for `0x…` ids, addresses and hashes: lower case, byte order. */
 export function hex(t: PgColumnsBuilders) {
-  return adapted(t.hex(), (column) => {
+  return adaptColumn(t.hex(), (column) => {
     column.getSQLType = inByteOrder;
   });
 }
@@ -36,7 +36,7 @@ export function hex(t: PgColumnsBuilders) {
  * `hexOf` (sql.ts).
  */
 export function bytes(t: PgColumnsBuilders) {
-  return adapted(t.hex(), (column) => {
+  return adaptColumn(t.hex(), (column) => {
     column.getSQLType = () => "bytea";
     column.mapToDriverValue = (value) => Buffer.from(String(value).slice(2), "hex");
     column.mapFromDriverValue = (value) => `0x${Buffer.from(value as Uint8Array).toString("hex")}`;
@@ -48,7 +48,7 @@ export function bytes(t: PgColumnsBuilders) {
  * of the time.
  */
 export function list<B extends PgColumnBuilderBase>(builder: B): B {
-  return adapted(builder, (column) => {
+  return adaptColumn(builder, (column) => {
     column.dataType = "string";
   });
 }
@@ -73,7 +73,7 @@ function inByteOrder(): string {
   return 'text COLLATE "C"';
 }
 
-function adapted<B extends PgColumnBuilderBase>(builder: B, adapt: (column: AdaptedColumn) => void): B {
+function adaptColumn<B extends PgColumnBuilderBase>(builder: B, adapt: (column: AdaptedColumn) => void): B {
   const builds = builder as unknown as { build(table: unknown): AdaptedColumn };
   const build = builds.build.bind(builder);
   builds.build = (table) => {
@@ -84,6 +84,6 @@ function adapted<B extends PgColumnBuilderBase>(builder: B, adapt: (column: Adap
   return builder;
 }
 
-function withoutNul(value: unknown): unknown {
+function stripNul(value: unknown): unknown {
   return typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "") : value;
 }

@@ -45,7 +45,7 @@ export const shortOf = (id: Column): Key => ({ shortOf: id });
 /** Keys of an index of the rows that have a value in the first column. */
 export const present = (first: Column, ...others: Key[]): Keys => ({
   on: [first, ...others],
-  where: `${sqlName(first.name)} IS NOT NULL`,
+  where: `${toSqlName(first.name)} IS NOT NULL`,
 });
 
 /** An index: its name and its table's name in SQL, its access method, and what follows that in CREATE INDEX. */
@@ -56,9 +56,9 @@ export function tableIndexes(): TableIndex[] {
   return [...definitions].flatMap(([one, { indexes }]) => {
     const table = getTableName(one);
     return Object.entries(indexes).map(([name, keys]) => ({
-      name: `${table}_${sqlName(name)}`,
+      name: `${table}_${toSqlName(name)}`,
       table,
-      ...definitionOf(keys),
+      ...buildDefinition(keys),
     }));
   });
 }
@@ -71,7 +71,9 @@ export function tableTraits(): { searched: string[]; crowded: ReadonlyMap<string
   const all = [...definitions].map(([table, { traits }]) => ({ ...traits, table: getTableName(table) }));
   return {
     searched: all.flatMap(({ table, isSearched }) => (isSearched ? table : [])),
-    crowded: new Map(all.flatMap(({ table, crowded }) => (crowded ? [[table, sqlName(crowded.name)]] : []))),
+    crowded: new Map(
+      all.flatMap(({ table, crowded }) => (crowded ? [[table, toSqlName(crowded.name)]] : [])),
+    ),
   };
 }
 
@@ -89,7 +91,7 @@ type ColumnFacts = {
 export function columnFacts(): ColumnFacts {
   const [prefixed, grouped, bytes] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for (const [one, { indexes }] of definitions) {
-    const nameOf = ({ name }: Column) => `${getTableName(one)}.${sqlName(name)}`;
+    const nameOf = ({ name }: Column) => `${getTableName(one)}.${toSqlName(name)}`;
     for (const column of Object.values(getTableColumns(one)))
       if (column.getSQLType() === "bytea") bytes.add(nameOf(column));
     for (const keys of Object.values(indexes)) {
@@ -104,21 +106,21 @@ export function columnFacts(): ColumnFacts {
   return { prefixed, grouped, bytes };
 }
 
-function definitionOf(keys: Keys): Pick<TableIndex, "method" | "keys"> {
+function buildDefinition(keys: Keys): Pick<TableIndex, "method" | "keys"> {
   if ("hashOf" in keys) return { method: "hash", keys: `(${keySql(keys.hashOf)})` };
-  if ("where" in keys) return { method: "btree", keys: `(${listOf(keys.on)}) WHERE ${keys.where}` };
-  return { method: "btree", keys: `(${listOf(keys)})` };
+  if ("where" in keys) return { method: "btree", keys: `(${buildKeysSql(keys.on)}) WHERE ${keys.where}` };
+  return { method: "btree", keys: `(${buildKeysSql(keys)})` };
 }
 
-const listOf = (keys: readonly Key[]) => keys.map(keySql).join(", ");
+const buildKeysSql = (keys: readonly Key[]) => keys.map(keySql).join(", ");
 
 function keySql(key: Key): string {
-  if ("prefixOf" in key) return prefixOfText(sqlName(key.prefixOf.name));
-  if ("shortOf" in key) return shortIdOf(sqlName(key.shortOf.name));
-  return "lengthOf" in key ? `char_length(${sqlName(key.lengthOf.name)})` : sqlName(key.name);
+  if ("prefixOf" in key) return prefixOfText(toSqlName(key.prefixOf.name));
+  if ("shortOf" in key) return shortIdOf(toSqlName(key.shortOf.name));
+  return "lengthOf" in key ? `char_length(${toSqlName(key.lengthOf.name)})` : toSqlName(key.name);
 }
 
 // ponder: columns are named in snake case after their keys.
-function sqlName(key: string): string {
+function toSqlName(key: string): string {
   return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

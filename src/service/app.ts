@@ -51,7 +51,7 @@ const titles = {
 } as const;
 
 /** A page in place of what a browser asked for. */
-function faultPage(
+function renderFaultPage(
   c: Context,
   status: keyof typeof titles,
   { frame, log, message }: { frame: Frame; log: Log; message: string },
@@ -78,7 +78,7 @@ function addPages(app: Hono, sources: AppPages & { ask: Ask }, own: Frame, root:
 type Admit = (c: Context, path: string) => Partial<Admission>;
 
 // Calls endpoints for the client of the request `c`; without one the service itself asks, and needs no key.
-const callerOf =
+const createCaller =
   ({ context, log }: Pick<AppSources, "context" | "log">, admit: Admit): Ask =>
   async (request, c) => {
     const {
@@ -93,7 +93,7 @@ const callerOf =
   };
 
 // Requests a path of the app itself, for the client of the request `c`.
-const askOf =
+const createPathCaller =
   (app: Hono): AskPath =>
   async (path, c, body) => {
     const { incoming } = (c.env ?? {}) as { incoming?: { socket?: unknown } };
@@ -130,13 +130,13 @@ function avoidRequestClone(c: Context): void {
   Object.defineProperty(c.req.raw, "signal", { value: gone.signal });
 }
 
-const secretOf = (c: Context) =>
+const readSecret = (c: Context) =>
   /^Bearer +(\S+)$/i.exec(c.req.header("authorization") ?? "")?.[1] ?? c.req.header("x-api-key");
 
 const codes = { 401: "unauthorized", 403: "forbidden", 429: "rate_limited" } as const;
 
 // Same error format as the rest of the path.
-function refusalBody(path: string, { status, message }: NonNullable<Admission["refusal"]>): object {
+function buildRefusalBody(path: string, { status, message }: NonNullable<Admission["refusal"]>): object {
   if (path.startsWith("/v1/")) return { error: { code: codes[status], message, details: {} } };
   return path.startsWith("/subgraph") ? { errors: [{ message }] } : { message };
 }
@@ -168,7 +168,7 @@ export function createApi(sources: AppSources): Hono {
   const app = new Hono();
   const admit: Admit = (c, path) => {
     const address = findClient(c, trustedProxies ?? 0);
-    return keys?.admit({ path, secret: secretOf(c), address }) ?? { client: address };
+    return keys?.admit({ path, secret: readSecret(c), address }) ?? { client: address };
   };
 
   app.use(async (c: Context, next) => {
@@ -181,25 +181,28 @@ export function createApi(sources: AppSources): Hono {
     c.finalized = false;
     for (const [name, value] of [...headers, ...Object.entries(ofClient)]) c.header(name, value);
     if (refusal !== undefined && frame && wantsPage(c))
-      return faultPage(c, refusal.status, { frame, log, message: refusal.message });
-    if (refusal !== undefined) return c.json(refusalBody(c.req.path, refusal), refusal.status);
+      return renderFaultPage(c, refusal.status, { frame, log, message: refusal.message });
+    if (refusal !== undefined) return c.json(buildRefusalBody(c.req.path, refusal), refusal.status);
     await forClient(client, next);
     return undefined;
   });
   app.onError((error, c) => errorResponse(error, c, log));
-  const ask = callerOf(sources, admit);
+  const ask = createCaller(sources, admit);
   if (pages && frame) addPages(app, { ...pages, ask }, frame, context.lookup.namespaces[0]?.chainId);
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   app.route("/", docsRoutes(buildDocument(version, endpoints), frame && createSurround(frame)));
   if (subgraph) app.route("/subgraph", subgraph);
-  if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: askOf(app) }));
+  if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: createPathCaller(app) }));
   const { namespace } = context.config;
-  app.route("/", mcpRoutes({ ask: askOf(app), namespace, version, hasSubgraph: subgraph !== undefined }));
+  app.route(
+    "/",
+    mcpRoutes({ ask: createPathCaller(app), namespace, version, hasSubgraph: subgraph !== undefined }),
+  );
   // ponder: mounts the app in its own, whose response to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));
   const missing = "There is no such page. The search above finds names and addresses.";
   app.all("*", (c) =>
-    frame && wantsPage(c) ? faultPage(c, 404, { frame, log, message: missing }) : notFound(c),
+    frame && wantsPage(c) ? renderFaultPage(c, 404, { frame, log, message: missing }) : notFound(c),
   );
   return app;
 }

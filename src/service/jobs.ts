@@ -23,7 +23,7 @@ export type Serving = Service & { serving: Awaited<ReturnType<typeof openServing
 type Job = { name: string; start(service: Serving): Stop | Promise<Stop> };
 type Stop = (() => void) | undefined;
 
-const namespacesOf = ({ config }: Service) => indexedNamespaces(config.datasources, config.plugins);
+const listNamespaces = ({ config }: Service) => indexedNamespaces(config.datasources, config.plugins);
 
 /** Whether an index has all indexes of the database; a reader's may be of a release that had fewer of them. */
 export const areAllBuilt = ({ indexBuild }: Running, built: string | null | undefined): boolean =>
@@ -78,7 +78,7 @@ const jobs: readonly Job[] = [
       const { ponder, log, running } = service;
       const { writeSlowly: run, schema } = ponder;
       const isReady = () => running.indexBuild?.isComplete() === true;
-      return keepFigures({ ...{ run, schema, log, isReady }, namespaces: namespacesOf(service) });
+      return keepFigures({ ...{ run, schema, log, isReady }, namespaces: listNamespaces(service) });
     },
   },
   {
@@ -109,7 +109,7 @@ const jobs: readonly Job[] = [
       const { write: run, schema } = ponder;
       const stop = keepFeed({
         ...{ run, schema, log },
-        namespaces: namespacesOf(service),
+        namespaces: listNamespaces(service),
         healed: running.healed,
         onWritten: () => serving.served().feed.readSoon(),
       });

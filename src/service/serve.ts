@@ -176,7 +176,7 @@ function describePages(service: Service, config: Config, { earliest, media, onSt
     ...shared(),
     process: ponder,
     explorers: config.explorers,
-    metadata: media && networkOf(config),
+    metadata: media && nameNetwork(config),
     hooks: () => running.webhooks?.status(),
     keys: () => keys?.uses(),
   };
@@ -192,7 +192,7 @@ function openResolution(config: Config) {
 }
 
 // Paths of metadata name the chain of the root.
-const networkOf = ({ namespace }: Config) => namespace.replace(/-v2$/, "");
+const nameNetwork = ({ namespace }: Config) => namespace.replace(/-v2$/, "");
 
 function describeMetadata(
   { database }: Service,
@@ -202,7 +202,7 @@ function describeMetadata(
   const { datasources, metadata, plugins } = config;
   return {
     ...sources,
-    network: networkOf(config),
+    network: nameNetwork(config),
     url: metadata?.url,
     issuers: tokenIssuers(datasources),
     nodesInRegistry:

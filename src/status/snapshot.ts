@@ -94,7 +94,7 @@ export function buildSnapshot(
     through: Math.max(newest, backfilledBefore - 1),
   };
   const snapshots = facts.map((chain) => chainSnapshot(chain, processed));
-  const omnichainStatus = omnichainStatusOf(snapshots);
+  const omnichainStatus = deriveOmnichainStatus(snapshots);
   if (omnichainStatus === undefined) return undefined;
 
   const chains = Object.fromEntries(
@@ -104,17 +104,17 @@ export function buildSnapshot(
   return {
     strategy: "omnichain",
     slowestChainIndexingCursor: cursor,
-    snapshotTime: Math.max(now, ...snapshots.flatMap(timesOf)),
+    snapshotTime: Math.max(now, ...snapshots.flatMap(listTimes)),
     omnichainSnapshot: { omnichainStatus, chains, omnichainIndexingCursor: cursor },
   };
 }
 
-const timesOf = ({ config, ...blocks }: ChainSnapshot): number[] =>
+const listTimes = ({ config, ...blocks }: ChainSnapshot): number[] =>
   [...Object.values(config), ...Object.values(blocks)].flatMap((one) =>
     typeof one === "string" ? [] : one.timestamp,
   );
 
-function omnichainStatusOf(chains: readonly ChainSnapshot[]) {
+function deriveOmnichainStatus(chains: readonly ChainSnapshot[]) {
   const states = chains.map(({ chainStatus }) => chainStatus);
   if (states.includes("chain-following")) return "omnichain-following";
   if (states.includes("chain-backfill")) return "omnichain-backfill";

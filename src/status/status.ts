@@ -36,7 +36,7 @@ import {
   type WantedBlock,
 } from "./types.ts";
 
-const headBlocksOf = (rows: readonly CheckpointRow[]): HeadBlocks =>
+const collectHeadBlocks = (rows: readonly CheckpointRow[]): HeadBlocks =>
   Object.fromEntries(rows.flatMap((row) => [[row.chainId, indexedHead(row)]]).filter(([, head]) => head));
 
 /**
@@ -76,7 +76,13 @@ export function createIndexerStatus(facts: IndexerFacts): () => Promise<Reading 
     const now = Math.floor(clock() / 1000);
     const snapshot = buildSnapshot(found, now, backfilledBefore(found, [...metrics.values()]));
     return (
-      snapshot && { snapshot, heads: joinHeads(rows), blocks: headBlocksOf(rows), reportedAt: now, age: 0 }
+      snapshot && {
+        snapshot,
+        heads: joinHeads(rows),
+        blocks: collectHeadBlocks(rows),
+        reportedAt: now,
+        age: 0,
+      }
     );
   };
 }
@@ -126,7 +132,7 @@ export function createStatusSource({
   log,
   clock = () => performance.now(),
 }: SourceOptions) {
-  const headsFromNow = nextReading(readHeads);
+  const headsFromNow = shareNextReading(readHeads);
   let latest: (CurrentStatus & { reportedAt: number; ifStale: Staleness }) | undefined;
   let isOpen = true;
   let lastFailure: string | undefined;
@@ -148,7 +154,7 @@ export function createStatusSource({
       const reading = await read();
       if (reading !== undefined) {
         const { reportedAt, age, snapshot } = reading;
-        latest = { ...reading, reportedAt: clock() - age * 1_000, ifStale: stalenessSince(reportedAt) };
+        latest = { ...reading, reportedAt: clock() - age * 1_000, ifStale: describeStaleness(reportedAt) };
         verb = "save";
         if (fault?.() === undefined) await save?.(snapshot);
       }
@@ -221,7 +227,7 @@ async function reach(
 }
 
 // Reads what holds after the call, once for all who ask while an earlier reading lasts.
-function nextReading<T>(read: () => Promise<T>): () => Promise<T> {
+function shareNextReading<T>(read: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;
   const begin = () => {
@@ -236,7 +242,7 @@ function nextReading<T>(read: () => Promise<T>): () => Promise<T> {
   };
 }
 
-function stalenessSince(since: number): Staleness {
+function describeStaleness(since: number): Staleness {
   const time = new Date(since * 1_000).toISOString().replace(".000", "");
   return {
     since,
@@ -274,7 +280,7 @@ export function openStatus({
   const readRows = () => readCheckpoints(database, signal());
   const own = { chains, readCheckpoints: readRows, readMetrics, findBlock };
   const status = createStatusSource({
-    read: isIndexer ? createIndexerStatus(own) : async () => ofRows(await readSaved()),
+    read: isIndexer ? createIndexerStatus(own) : async () => restoreReading(await readSaved()),
     readHeads: async () => joinHeads(await readRows()),
     save: isIndexer ? (snapshot) => saveStatus(write, schema, "indexing", snapshot) : undefined,
     fault: isIndexer ? fault : undefined,
@@ -316,7 +322,7 @@ const metrics: [name: string, help: string, read: (status?: CurrentStatus) => nu
 const outage = { section: seeOperations("When a dependency is unavailable") };
 
 // The snapshot is saved each second, the rows of a chain that is followed are those of its head.
-function ofRows(saved: SavedReading | undefined): Reading | undefined {
+function restoreReading(saved: SavedReading | undefined): Reading | undefined {
   if (saved === undefined) return undefined;
   const { snapshot, checkpoints } = saved;
   const chains = { ...snapshot.omnichainSnapshot.chains };
@@ -335,7 +341,7 @@ function ofRows(saved: SavedReading | undefined): Reading | undefined {
   return {
     ...saved,
     heads: joinHeads(checkpoints),
-    blocks: headBlocksOf(checkpoints),
+    blocks: collectHeadBlocks(checkpoints),
     snapshot: { ...snapshot, ...of },
   };
 }

@@ -8,17 +8,17 @@ export type Versions = ReturnType<typeof readVersions>;
 
 /** Reads the versions of the installed packages: `nsDb` and `nsIndexer` are this program's. */
 export function readVersions() {
-  const program = versionIn(findPackageJSON(import.meta.url));
+  const program = readVersion(findPackageJSON(import.meta.url));
   return {
     runtime: process.versions.node,
-    indexingFramework: versionIn(findPackageJSON("ponder", import.meta.url)),
+    indexingFramework: readVersion(findPackageJSON("ponder", import.meta.url)),
     nsDb: program,
     nsIndexer: program,
-    nsNormalize: versionIn(findPackageJSON("@adraffy/ens-normalize", import.meta.url)),
+    nsNormalize: readVersion(findPackageJSON("@adraffy/ens-normalize", import.meta.url)),
   };
 }
 
-const versionIn = (path = ""): string => JSON.parse(readFileSync(path, "utf8")).version;
+const readVersion = (path = ""): string => JSON.parse(readFileSync(path, "utf8")).version;
 
 /**
  * Versions of the label source: of its software and of its database's schema; once known, of its label set, and how

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { deploymentOf, register } from "../../devnet/life.ts";
+import { readDeployment, register } from "../../devnet/life.ts";
 import { type ChainName, chainIds, chainNames } from "../../devnet/recorded-chains.ts";
 import type { OmnichainSnapshot } from "../../src/status/types.ts";
 import { datasourcesFile } from "../support/recordings.ts";
@@ -37,7 +37,7 @@ afterAll(async () => {
 function mine(chain: ChainName, second: number, label?: string) {
   const records = { addresses: { 60: owner }, texts: { url: `https://${label}.example` } };
   const sale = { label: label ?? "", owner, expires: 2_000_000_000n, records };
-  const transactions = label === undefined ? [] : [register(deploymentOf(chain), sale)];
+  const transactions = label === undefined ? [] : [register(readDeployment(chain), sale)];
   world.nodes[chain].mineBlock({ timestamp: began + second, transactions });
 }
 

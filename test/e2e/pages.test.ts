@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import type { Result } from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { deploymentOf, register, setPrimaryName } from "../../devnet/life.ts";
+import { readDeployment, register, setPrimaryName } from "../../devnet/life.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { cleanSvg } from "../../src/api/metadata/svg.ts";
 import { labelhash } from "../../src/ens/labels.ts";
@@ -22,7 +22,7 @@ import { startWorld, type World } from "../support/world.ts";
 const pictures = "test-results/explorer";
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-const root = deploymentOf("root");
+const root = readDeployment("root");
 const owner = `0x${"a1".repeat(20)}` as const;
 const stranger = `0x${"b2".repeat(20)}` as const;
 const expires = 2_000_000_000n;

@@ -1,7 +1,7 @@
 import { type Hex, keccak256, namehash, stringToHex, zeroHash } from "viem";
 import { expect, test } from "vitest";
 import { type EmittedLog, emits } from "../../devnet/events.ts";
-import { deploymentOf, register } from "../../devnet/life.ts";
+import { readDeployment, register } from "../../devnet/life.ts";
 import { createRandom } from "../../devnet/random.ts";
 import { modesOf } from "../support/rounds.ts";
 import { startWorld, type World } from "../support/world.ts";
@@ -12,7 +12,7 @@ import { startWorld, type World } from "../support/world.ts";
 
 const count = Number(process.env["WALK_NAMES"] ?? 6_000);
 const pageSize = 1_000;
-const { registry, controller } = deploymentOf("root");
+const { registry, controller } = readDeployment("root");
 const [owner, other] = [`0x${"11".repeat(20)}`, `0x${"22".repeat(20)}`] as const;
 const eth = namehash("eth");
 const labels = Array.from({ length: count }, (_, number) => `walk${number}`);
@@ -39,7 +39,7 @@ function changes(world: World) {
   return (blocks: number) => {
     for (let block = 0; block < blocks; block++) {
       added += 1;
-      const fresh = register(deploymentOf("root"), { label: `added${added}`, owner, expires });
+      const fresh = register(readDeployment("root"), { label: `added${added}`, owner, expires });
       const changed = Array.from({ length: count / 500 }, (_, at) => {
         const label = random.pick(labels);
         return at % 2 === 0

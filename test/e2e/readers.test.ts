@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { namehash } from "viem";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { emits } from "../../devnet/events.ts";
-import { deploymentOf, register } from "../../devnet/life.ts";
+import { readDeployment, register } from "../../devnet/life.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { programOf, startPgBouncer } from "../support/pgbouncer.ts";
@@ -131,7 +131,7 @@ test.skipIf(!canPool)(
   },
 );
 
-const root = deploymentOf("root");
+const root = readDeployment("root");
 const ownerOf = (entropy: number) => `0x${entropy.toString(16).padStart(40, "0")}` as const;
 const clock = namehash("clock.eth");
 const query = `{ _meta { block { number timestamp } } domain(id: "${clock}") { owner { id } } }`;

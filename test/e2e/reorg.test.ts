@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { labelhash, zeroHash } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { emits } from "../../devnet/events.ts";
-import { deploymentOf, register } from "../../devnet/life.ts";
+import { readDeployment, register } from "../../devnet/life.ts";
 import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { type EmittingChain, hasAnvil, startEmittingChain } from "../support/anvil.ts";
@@ -32,7 +32,7 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
     chain = await startEmittingChain(Number(chainIds.root), contracts);
     // Blocks of one second cannot be told apart by time.
     await chain.client.setBlockTimestampInterval({ interval: 1 });
-    const { registry, registrar } = deploymentOf("root");
+    const { registry, registrar } = readDeployment("root");
     await chain.mine([[emits.newOwner(registry, zeroHash, labelhash("eth"), registrar)]]);
     await mine("first", 130);
     world = await startWorld({ rpcUrl: chain.url, environment: { DATABASE_SCHEMA: "names_v1" } });
@@ -49,7 +49,9 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
   async function mine(branch: string, count: number, every = 10) {
     for (let block = 0; block < count; block++) {
       const label = `${branch}${block}`;
-      await chain.mine(block % every === 0 ? [register(deploymentOf("root"), { ...sale, label }).logs] : []);
+      await chain.mine(
+        block % every === 0 ? [register(readDeployment("root"), { ...sale, label }).logs] : [],
+      );
     }
   }
 
@@ -121,7 +123,8 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
 
   test("leaves what is read of former blocks as it was, and nothing of the branch that is gone", async () => {
     const root = Number(chainIds.root);
-    const mineName = (label: string) => chain.mine([register(deploymentOf("root"), { ...sale, label }).logs]);
+    const mineName = (label: string) =>
+      chain.mine([register(readDeployment("root"), { ...sale, label }).logs]);
     const seen = new Map<number, Awaited<ReturnType<World["entities"]>>>();
     for (let block = 0; block < 5; block++) {
       await mineName(`branch${block}`);
@@ -204,7 +207,7 @@ describe.runIf(hasAnvil())("a reorganisation", () => {
     chain.mine(
       hidden
         .filter((label) => label.startsWith(branch))
-        .map((label) => register(deploymentOf("root"), { ...sale, label }).logs.slice(0, -1)),
+        .map((label) => register(readDeployment("root"), { ...sale, label }).logs.slice(0, -1)),
     );
 
   test("while labels are healed leaves healed names", async () => {

@@ -10,7 +10,7 @@ import {
 import { packetToBytes } from "viem/ens";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { registryReadAbi, resolverReadAbi, resolverRecordsAbi } from "../../abis/resolver.ts";
-import { type EmittedLog, emits, logsOf } from "../../devnet/events.ts";
+import { createLogEncoder, type EmittedLog, emits } from "../../devnet/events.ts";
 import { type DevNode, startNode } from "../../devnet/node.ts";
 import { listen } from "../../devnet/rpc/server.ts";
 import { labelhash } from "../../src/ens/labels.ts";
@@ -138,7 +138,7 @@ afterAll(async () => {
 /** Mines the chain of the last minutes, an event in each block, and goes on mining; returns the last block's number. */
 function buildChain(): number {
   const { newOwner, newResolver, addressChanged, addrChanged, textChanged, contenthashChanged } = emits;
-  const versionChanged = logsOf(resolverRecordsAbi, "VersionChanged");
+  const versionChanged = createLogEncoder(resolverRecordsAbi, "VersionChanged");
   node.chain.setHead(0);
   let timestamp = Math.floor(Date.now() / 1000) - 300;
   const mine = (...logs: EmittedLog[]) =>

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { deploymentOf, register } from "../../devnet/life.ts";
+import { readDeployment, register } from "../../devnet/life.ts";
 import { chainIds } from "../../devnet/recorded-chains.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { type FeedMessage, fold, listed, messagesOf, openReader } from "../support/feed.ts";
@@ -155,7 +155,7 @@ describe("readers on hot standbys", () => {
   const mine = (blocks: number) => {
     for (let block = 0; block < blocks; block++, count++)
       world.node.mineBlock({
-        transactions: [register(deploymentOf("root"), { ...sale, label: `standby${count}` })],
+        transactions: [register(readDeployment("root"), { ...sale, label: `standby${count}` })],
       });
   };
   const reaches = (url: string, number: number) =>

@@ -1,7 +1,7 @@
 import { renameSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import type { ServerLimits } from "../../labels-service/http/server.ts";
-import { batchOf as batchOfLabels, createLabelDatabase } from "../../labels-service/store/database.ts";
+import { createBatch as batchOfLabels, createLabelDatabase } from "../../labels-service/store/database.ts";
 import { labelhash } from "../../src/ens/labels.ts";
 import { errorReply, startServer } from "../support/labels/running-server.ts";
 import { openRaw } from "./support/raw.ts";

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { encodeAbiParameters, type Hex, keccak256, padHex, stringToHex, toEventSelector } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { EmittedLog } from "../../devnet/events.ts";
-import { deploymentOf, register as registration } from "../../devnet/life.ts";
+import { readDeployment, register as registration } from "../../devnet/life.ts";
 import { recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { listen } from "../../devnet/rpc/server.ts";
@@ -145,7 +145,7 @@ describe.runIf(hasAnvil())("handlers that ask nodes", () => {
   });
 
   const register = (label: string) =>
-    registration(deploymentOf("root"), { label, owner: account("owner"), expires: 2_000_000_000n }).logs;
+    registration(readDeployment("root"), { label, owner: account("owner"), expires: 2_000_000_000n }).logs;
 
   async function anomalies(kind: string): Promise<number> {
     const metrics = await (await fetch(`${world.url}/metrics`)).text();

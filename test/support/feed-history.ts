@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { waitWhileRunning } from "../../devnet/indexing-service.ts";
-import { deploymentOf, register } from "../../devnet/life.ts";
+import { readDeployment, register } from "../../devnet/life.ts";
 import { chainIds, recordingFolder } from "../../devnet/recorded-chains.ts";
 import { readAddresses } from "../../devnet/recording.ts";
 import { waitFor } from "../../devnet/wait.ts";
@@ -40,7 +40,9 @@ export async function startFeedHistory(
   async function mine(branch: string, count: number, every: number) {
     for (let block = 0; block < count; block++) {
       const label = `${branch}x${block}`;
-      await chain.mine(block % every === 0 ? [register(deploymentOf("root"), { ...sale, label }).logs] : []);
+      await chain.mine(
+        block % every === 0 ? [register(readDeployment("root"), { ...sale, label }).logs] : [],
+      );
     }
   }
   await mine("first", 70, 5);

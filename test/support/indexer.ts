@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
-  endingOf,
+  describeEnding,
   projectRoot,
   requireRunning,
   startIndexingService,
@@ -163,7 +163,7 @@ export async function createIndexer(options: IndexerOptions) {
     /** How the service refused to start: its last lines. Throws if it ended otherwise. */
     async refusal(): Promise<string> {
       const { code } = await running().ended;
-      if (code !== 78) throw new Error(endingOf(running()));
+      if (code !== 78) throw new Error(describeEnding(running()));
       return running().lastLines(50).join("\n");
     },
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { serverUser } from "../../cli/postgres/programs.ts";
+import { findServerUser } from "../../cli/postgres/programs.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { query } from "./postgres.ts";
@@ -34,7 +34,7 @@ export async function startPgBouncer(
     ...[`default_pool_size = ${connections}`, "max_client_conn = 500", ...settings],
   ];
   writeFileSync(inFolder("pgbouncer.ini"), lines.join("\n"));
-  const user = serverUser(folder);
+  const user = findServerUser(folder);
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const pooler = spawn(programOf("pgbouncer") ?? "", [inFolder("pgbouncer.ini")], {
     cwd: folder,

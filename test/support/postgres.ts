@@ -3,7 +3,7 @@ import { appendFileSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { postgresPrograms, serverUser } from "../../cli/postgres/programs.ts";
+import { findPostgresPrograms, findServerUser } from "../../cli/postgres/programs.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { childrenOf } from "./process-tree.ts";
@@ -29,8 +29,8 @@ const testSettings: readonly string[] = [
  */
 export async function startPostgres(settings: readonly string[] = testSettings, primary?: string) {
   const folder = mkdtempSync(join(tmpdir(), "name-index-postgres-"));
-  const programs = postgresPrograms();
-  const user = serverUser(join(folder, "data"));
+  const programs = findPostgresPrograms();
+  const user = findServerUser(join(folder, "data"));
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, "data");
   const options = { cwd: folder, stdio: "ignore", ...user } as const;

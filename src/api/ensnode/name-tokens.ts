@@ -30,7 +30,7 @@ import { describePage, pageContextSchema, pagedQuery, pagedRefusal, readPaging }
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 
 /** Fields of a token, from a table under an alias. */
-function tokenFields(table: string) {
+function buildTokenFields(table: string) {
   return {
     assetNamespace: field(`${table}.asset_namespace`, z.enum(["erc721", "erc1155"])),
     contract: {
@@ -42,7 +42,7 @@ function tokenFields(table: string) {
 }
 
 const token = combineFields({
-  token: tokenFields("t"),
+  token: buildTokenFields("t"),
   owner: { chainId: field("t.chain_id", chainIdSchema), address: field("t.owner", addressSchema) },
   mintStatus: field("t.mint_status", z.enum(["minted", "burned"])),
 });
@@ -171,7 +171,7 @@ export const nameTokens = endpoint({
   ) => {
     const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
     const v2 = plugins.includes("ensv2") ? ensv2 : undefined;
-    const outside = name === undefined ? undefined : outsideScope(name, names);
+    const outside = name === undefined ? undefined : explainScope(name, names);
     const node = domainId ?? namehash(name ?? "");
     const asked = { node, name, isOutside: outside !== undefined, time, v2 };
     const found = await readTokens(database, asked, request.raw.signal);
@@ -180,7 +180,7 @@ export const nameTokens = endpoint({
         ...(outside && v2 ? [`No registry of ENSv2 that is known to be one has a token of ${name}.`] : []),
         outside ?? `No token of ${name ?? node} was seen on the indexed chains.`,
         // A node alone does not tell its parent.
-        ...(name === undefined ? names.inactiveNames.map(notActive) : []),
+        ...(name === undefined ? names.inactiveNames.map(describeInactive) : []),
       ];
       const error = { message: "No indexed tokens for this name", details: details.join(" ") };
       const errorCode = "name-tokens-not-indexed" as const;
@@ -201,11 +201,11 @@ export const nameTokens = endpoint({
   },
 });
 
-function notActive({ managedName, plugin }: { managedName: string; plugin: string }): string {
+function describeInactive({ managedName, plugin }: { managedName: string; plugin: string }): string {
   return `Names below "${managedName}" are not indexed: plugin ${plugin} is not active.`;
 }
 
-function outsideScope(
+function explainScope(
   name: string,
   { managedNames, inactiveNames }: NameTokensContext["names"],
 ): string | undefined {
@@ -213,7 +213,7 @@ function outsideScope(
   const parent = parentName(name);
   if (managedNames.includes(parent)) return undefined;
   const inactive = inactiveNames.find(({ managedName }) => managedName === parent);
-  if (inactive !== undefined) return notActive(inactive);
+  if (inactive !== undefined) return describeInactive(inactive);
   const indexed = managedNames.map((managed) => `"${managed}"`).join(", ");
   return `Tokens of direct subnames of "${parent}" are not indexed by this instance; those of ${indexed} are.`;
 }
@@ -298,7 +298,7 @@ async function readTokens(
   const asked = { paths: [parseNamePath(name)], time, hasV1: true };
   const [walked] = isWalked ? await readV2Names(database, v2, asked, signal) : [];
   const entry = walked?.entry;
-  const ofV2 = v2 && walked ? tokensOfEntry(v2.chainId, walked) : [];
+  const ofV2 = v2 && walked ? listTokensOfEntry(v2.chainId, walked) : [];
   const tokens = leased || (isEth && entry) ? token.rows(rows) : [];
   if (tokens.length + ofV2.length === 0) return undefined;
   // If neither generation is in force, the entry's expiry counts once it was registered.
@@ -320,7 +320,7 @@ const versions = 0xffff_ffffn;
 
 // Tokens of an ENSv2 entry, oldest first. A token id ends in its version, which each burn raises: lower versions were
 // burned. The latest hundred of them are listed. A holder that only the chain knows has no tokens here.
-function tokensOfEntry(chainId: number, { registry, entry }: V2Name): ListedToken[] {
+function listTokensOfEntry(chainId: number, { registry, entry }: V2Name): ListedToken[] {
   if (registry === null || !entry?.holder) return [];
   const tokenOf = (tokenId: Hex, holder: Hex): ListedToken => ({
     token: { assetNamespace: "erc1155", contract: { chainId, address: registry }, tokenId },
@@ -353,7 +353,7 @@ const sale = combineFields({
     "coalesce(domain.name, v.name)",
     z.string().optional().describe("Absent if the index does not know the node's name"),
   ),
-  token: tokenFields("s"),
+  token: buildTokenFields("s"),
   seller: field("s.seller", addressSchema),
   buyer: field("s.buyer", addressSchema),
   price: {

@@ -292,7 +292,7 @@ const ofBoth = (bind: (value: string) => string, time: number, v2: V2Contracts) 
       g.generation = 'reserved' AS is_reserved) n`;
 };
 
-function conditionsOf({ subregistryIds, beginTimestamp, endTimestamp, ...filter }: ActionFilter) {
+function buildConditions({ subregistryIds, beginTimestamp, endTimestamp, ...filter }: ActionFilter) {
   const isOne = subregistryIds?.length === 1;
   // `$` stands for the value beside it.
   const given: [condition: string, value: string | undefined][] = [
@@ -323,7 +323,7 @@ export function openActions(database: Database, v2: V2Contracts | undefined) {
    * reach.
    */
   async function count(filter: ActionFilter, signal: AbortSignal): Promise<number> {
-    const { text, values } = conditionsOf(filter);
+    const { text, values } = buildConditions(filter);
     const key = [text, ...values].join("\0");
     const isNow = currentMoment() === undefined;
     const { upTo, count } = (isNow && settled.get(key)) || { upTo: "", count: 0 };
@@ -345,7 +345,7 @@ export function openActions(database: Database, v2: V2Contracts | undefined) {
     { page, recordsPerPage, totalRecords, time }: Paging & { totalRecords: number; time: number },
     signal: AbortSignal,
   ) {
-    const { text: conditions, values } = conditionsOf(filter);
+    const { text: conditions, values } = buildConditions(filter);
     const first = (page - 1) * recordsPerPage;
     const size = Math.min(recordsPerPage, totalRecords - first);
     if (size <= 0) return [];

@@ -77,7 +77,7 @@ const options = {
   accelerationAttempted: z.boolean().describe("Whether the index was fresh enough to be used"),
   trace: z.array(z.looseObject({ name: z.string() })).optional(),
 };
-const answersOf = <T extends z.core.$ZodLooseShape>(description: string, shape: T) => ({
+const buildAnswers = <T extends z.core.$ZodLooseShape>(description: string, shape: T) => ({
   200: { description, schema: z.strictObject({ ...shape, ...options }) },
   503: { description: "A chain that the response needs is unavailable", schema: messageSchema },
 });
@@ -93,7 +93,7 @@ export const resolvedRecords = endpoint({
   description: `Every selected record is in the response, null if it is unset. Select at least one.${acceleration}`,
   params: namePath,
   query: selectionQuery.extend(optionsQuery.shape),
-  answers: answersOf("The records", {
+  answers: buildAnswers("The records", {
     records: recordsSchema.extend({ decoded: decodedSchema.optional() }),
   }),
   handle: async (call, context: ResolveContext) => {
@@ -115,7 +115,7 @@ export const resolvedPrimaryName = endpoint({
   description: `The name that the account claims, if the name's address on that chain is the account (ENSIP-19). Chain 0 stands for all EVM chains; for the root chain of a test network use 1.${acceleration}`,
   params: accountPath,
   query: optionsQuery,
-  answers: answersOf("The name or null", { name: z.string().nullable() }),
+  answers: buildAnswers("The name or null", { name: z.string().nullable() }),
   handle: async (call, context: ResolveContext) => {
     const body = await resolve(context, call, async (resolution) => ({
       name: await primaryName(resolution, call.params),
@@ -132,7 +132,7 @@ export const resolvedPrimaryNames = endpoint({
   description: `An unavailable chain is reported under \`errors\` and omitted from \`names\`.${acceleration}`,
   params: z.object({ address: addressParameter("address") }),
   query: chainsQuery,
-  answers: answersOf("The names by chain id", {
+  answers: buildAnswers("The names by chain id", {
     names: z.record(z.string(), z.string().nullable()),
     errors: z.record(z.string(), z.string()).optional(),
   }),
@@ -140,7 +140,7 @@ export const resolvedPrimaryNames = endpoint({
     const { address } = call.params;
     const chainIds = call.query.chainIds ?? context.resolution.known.primaryNameChains;
     const body = await resolve(context, call, (resolution) =>
-      primaryNames(resolution, { address, chainIds }),
+      readPrimaryNames(resolution, { address, chainIds }),
     );
     return { status: 200, body };
   },
@@ -164,7 +164,7 @@ async function resolve<T extends object>(
   ask: (resolution: Resolution) => Promise<T>,
 ) {
   const { known, clientOf, gatewayLimits, admit } = context.resolution;
-  const index = accelerate ? freshIndex(context) : undefined;
+  const index = accelerate ? findFreshIndex(context) : undefined;
   const ending = new AbortController();
   const timeout = AbortSignal.timeout(resolutionLimits.timeoutMs);
   const signal = AbortSignal.any([request.raw.signal, timeout, ending.signal]);
@@ -209,7 +209,7 @@ export async function askChain<T extends object>(
 
 // The index, if it has records and lags little. Without the registries in force it cannot tell which generation answers
 // for a name.
-function freshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext) {
+function findFreshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext) {
   const snapshot = status.current()?.snapshot;
   const contracts = ensv2?.isInForce ? ensv2 : undefined;
   const needed = ["protocol-acceleration", ...(contracts ? ["ensv2"] : [])];
@@ -220,7 +220,7 @@ function freshIndex({ plugins, status, clock, database, ensv2 }: ResolveContext)
 }
 
 // An unavailable chain does not hide the names on the others.
-async function primaryNames(
+async function readPrimaryNames(
   resolution: Resolution,
   { address, chainIds }: { address: Hex; chainIds: readonly number[] },
 ) {

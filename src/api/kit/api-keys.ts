@@ -16,7 +16,7 @@ const costly = /^\/(subgraph|v1\/(lookup|search)$|api\/resolve\/)/;
 const costlyUnits = 10;
 
 /** What a request costs, in units. It depends on the path alone, so that a slow server does not empty budgets. */
-const priceOf = (path: string) => (costly.test(path) ? costlyUnits : 1);
+const computePrice = (path: string) => (costly.test(path) ? costlyUnits : 1);
 
 /** Units of the current minute, which ends at `until` (Unix milliseconds). */
 type Spent = { units: number; until: number };
@@ -148,7 +148,7 @@ export function openApiKeys({ path, keys, log, ...rest }: ApiKeyOptions) {
     if (free.test(path)) return { client: address, headers: {} };
     if (secret === undefined) {
       if (anonymous !== undefined)
-        return budgets.admit(address, priceOf(path), { name: "anonymous", budget: anonymous.budget });
+        return budgets.admit(address, computePrice(path), { name: "anonymous", budget: anonymous.budget });
       const message = "An API key is needed, as `Authorization: Bearer <key>` or `X-API-Key`.";
       return budgets.refuse(address, "anonymous", { status: 401, message });
     }
@@ -156,7 +156,8 @@ export function openApiKeys({ path, keys, log, ...rest }: ApiKeyOptions) {
     if (key === undefined)
       return budgets.refuse(address, "unknown", { status: 401, message: "The API key is not known." });
     const client = keyPrefix + key.name;
-    if (key.paths.some((begin) => path.startsWith(begin))) return budgets.admit(client, priceOf(path), key);
+    if (key.paths.some((begin) => path.startsWith(begin)))
+      return budgets.admit(client, computePrice(path), key);
     const message = `The API key may ask for ${key.paths.join(", ")} only.`;
     return budgets.refuse(client, key.name, { status: 403, message });
   }

@@ -8,23 +8,23 @@ import type { Context } from "hono";
 export function findClient(c: Context, trustedProxies: number): string {
   const { incoming } = (c.env ?? {}) as { incoming?: { socket?: { remoteAddress?: string } } };
   const direct = incoming?.socket?.remoteAddress ?? "unknown";
-  if (trustedProxies === 0) return networkOf(direct);
-  const hops = c.req.header("X-Forwarded-For")?.split(",") ?? forwardedHops(c.req.header("Forwarded"));
-  const reported = addressOf(hops[Math.max(0, hops.length - trustedProxies)] ?? "");
-  return networkOf(isIP(reported) === 0 ? direct : reported);
+  if (trustedProxies === 0) return deriveNetwork(direct);
+  const hops = c.req.header("X-Forwarded-For")?.split(",") ?? parseForwardedHops(c.req.header("Forwarded"));
+  const reported = parseAddress(hops[Math.max(0, hops.length - trustedProxies)] ?? "");
+  return deriveNetwork(isIP(reported) === 0 ? direct : reported);
 }
 
-function forwardedHops(header = ""): string[] {
+function parseForwardedHops(header = ""): string[] {
   return header.split(",").map((hop) => /(?:^|;)\s*for=([^;]*)/i.exec(hop)?.[1] ?? "");
 }
 
-function addressOf(text: string): string {
+function parseAddress(text: string): string {
   const bare = text.trim().replace(/^"(.*)"$/, "$1");
   return /^\[([^\]]*)\]/.exec(bare)?.[1] ?? bare.replace(/^([\d.]+):\d+$/, "$1");
 }
 
 // One customer has a whole network of IPv6 addresses. IPv4 addresses may be mapped (::ffff:192.0.2.1).
-function networkOf(address: string): string {
+function deriveNetwork(address: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined || isIP(address) !== 6) return mapped ?? address;
   const [head = "", tail] = address.replace(/%.*$/, "").split("::");

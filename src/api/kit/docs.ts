@@ -20,7 +20,7 @@ export const buildDocument = (version: string, endpoints: readonly Endpoint<neve
       "REST endpoints of the index. Names, owners and records as entities are served over GraphQL at `/subgraph`. A service with API keys " +
       "rejects requests with the path's usual error format: 401 without a key, 403 for a path that the key does not allow, and 429 beyond its " +
       "budget, with `Retry-After`.",
-    operations: endpoints.map(operationOf),
+    operations: endpoints.map(buildOperation),
     schemas: {
       // The bounds of safe integers carry no information.
       override: ({ jsonSchema }) => {
@@ -33,7 +33,7 @@ export const buildDocument = (version: string, endpoints: readonly Endpoint<neve
   security: [{}, { key: [] }],
 });
 
-function operationOf(endpoint: Endpoint<never>): Operation {
+function buildOperation(endpoint: Endpoint<never>): Operation {
   const { method, path, answers, isCached } = endpoint;
   const words = path.replaceAll(/[{}]/g, "").split(/[/-]/).filter(Boolean);
   const documented: Record<string, ResponseDocs> = {};

@@ -5,7 +5,7 @@ import { z } from "zod/v4";
 import { currentStatus } from "../../../test/support/endpoints.ts";
 import { HttpError } from "../../http/error.ts";
 import { BusyError, lockedUp } from "../../read/sql/client.ts";
-import { callEndpoint, endpoint, type GateContext, linkOf, mount, requestTo } from "./endpoint.ts";
+import { buildLink, callEndpoint, endpoint, type GateContext, mount, requestTo } from "./endpoint.ts";
 import { envelope, errorResponse } from "./errors.ts";
 import { minBlockParameter } from "./position.ts";
 
@@ -78,8 +78,8 @@ describe("a call in this process", () => {
 
   test("is what the same request over HTTP is", async () => {
     const request = requestTo(echo, { id: "7" }, { a: "x y,z:?&/" });
-    expect(linkOf(request)).toBe("/echo/7?a=x%20y,z:%3F%26%2F");
-    const { body } = await open(echo).ask(linkOf(request));
+    expect(buildLink(request)).toBe("/echo/7?a=x%20y,z:%3F%26%2F");
+    const { body } = await open(echo).ask(buildLink(request));
     expect(await callEndpoint(request, context, options)).toEqual(body);
   });
 

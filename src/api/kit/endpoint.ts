@@ -65,7 +65,7 @@ type Call<P, Q, B, I> = {
 };
 
 /** The headers by which caches drop a response by its keys: Fastly's and Varnish's, and Cloudflare's. */
-const keyHeaders = (keys: ReadonlySet<string>): Record<string, string> =>
+const buildKeyHeaders = (keys: ReadonlySet<string>): Record<string, string> =>
   keys.has(unkeyed) || keys.size === 0
     ? {}
     : { "surrogate-key": [...keys].join(" "), "cache-tag": [...keys].join(",") };
@@ -131,7 +131,7 @@ export function endpoint<
   const refusals: Answers = {
     ...(parts.params || parts.query || parts.body ? { 400: invalid } : {}),
     ...(parts.query && "at" in parts.query.shape ? { 409: { ...noPosition, schema: envelope.schema } } : {}),
-    ...(parts.needs ? { 503: { description: refused(needs), schema: envelope.schema } } : {}),
+    ...(parts.needs ? { 503: { description: describeNeeds(needs), schema: envelope.schema } } : {}),
   };
   const answers = { ...refusals, ...parts.answers };
   const { params, query } = parts as Schemas<P, Q, A>;
@@ -140,7 +140,7 @@ export function endpoint<
 
 const noPosition = { description: "A position that the index does not have" };
 
-function refused({ plugins, index }: Needs<never, Index>): string {
+function describeNeeds({ plugins, index }: Needs<never, Index>): string {
   const reasons = [
     ...(plugins === undefined ? [] : ["a required plugin is not active"]),
     ...(index === "complete" ? ["the index is not complete yet"] : []),
@@ -183,7 +183,7 @@ async function answer<C>(
   // The schemas of the endpoint parse the call, so it has their types.
   const handle = endpoint.handle as (call: object, context: C) => AnyReply | Promise<AnyReply>;
   const known = needs.index === undefined ? undefined : context.status.current();
-  const refused = refusalOf(needs, context, known);
+  const refused = findRefusal(needs, context, known);
   if (refused !== undefined) throw refused;
   // The path is parsed before the query; each reports all of its issues.
   const input = {
@@ -196,18 +196,18 @@ async function answer<C>(
   const { signal } = asked.request.raw;
   const { at, min_block: min = [] } = (input.query ?? {}) as PositionQuery;
   const reached = (status: CurrentStatus) =>
-    reachedStatus(min, { ...context, known: status, envelope }, signal);
+    waitForStatus(min, { ...context, known: status, envelope }, signal);
   const current = known && (await reached(known));
   const call = { ...input, ...asked, body, current };
   if (typeof at === "string" && current !== undefined) {
     const read = async (one: object & { at: string }) =>
       handle({ ...call, ...one, query: { ...(input.query as object), at: one.at } }, context);
-    return pinnedReply(read, { at, current, signal }, context);
+    return pinReply(read, { at, current, signal }, context);
   }
   const ask = needs.index === "complete" ? context.status.confirm : undefined;
   // A reorganization may revert what a request asks for.
   const confirm = ask && (async (status: CurrentStatus) => reached(await ask(status)));
-  return confirmedReply(async (one) => handle(one, context), call, confirm);
+  return confirmReply(async (one) => handle(one, context), call, confirm);
 }
 
 /** Adds an endpoint to the app: sends its replies and errors. */
@@ -218,7 +218,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
   const respond = async (c: Context): Promise<Response> => {
     const keys = new Set<string>();
     const response = await send(c, keys);
-    const ofKeys = [200, 304, 404].includes(response.status) ? Object.entries(keyHeaders(keys)) : [];
+    const ofKeys = [200, 304, 404].includes(response.status) ? Object.entries(buildKeyHeaders(keys)) : [];
     for (const [name, value] of ofKeys) response.headers.set(name, value);
     // Caches keep also that a name is unknown.
     const caching = response.status === 404 && ofKeys.length > 0 && cachingOf(context.status.current());
@@ -236,7 +236,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
     try {
       const { reply, current, past } = await answer(endpoint, context, {
         params: c.req.param(),
-        query: queryOf(c),
+        query: readQuery(c),
         readBody: json && (async () => parse(json, await c.req.text(), envelope)),
         request: c.req,
         client: String(c.get("client") ?? ""),
@@ -271,7 +271,7 @@ export const requestTo = <E extends Endpoint<never>>(
 ): EndpointRequest<E> => ({ endpoint, params, query });
 
 /** The path of a request over HTTP, with its query. */
-export function linkOf({ endpoint, params, query }: EndpointRequest<Endpoint<never>>): string {
+export function buildLink({ endpoint, params, query }: EndpointRequest<Endpoint<never>>): string {
   // Commas and colons mean nothing in a path or query.
   const textOf = (value: unknown) =>
     encodeURIComponent(String(value).toWellFormed()).replaceAll("%2C", ",").replaceAll("%3A", ":");
@@ -291,7 +291,7 @@ export async function callEndpoint<C, E extends Endpoint<C>>(
   { signal, client, renew, log }: Pick<Asked, "client" | "renew"> & { signal: AbortSignal | null; log: Log },
 ): Promise<BodyOf<E>> {
   const { endpoint, params, query } = asked;
-  const raw = new Request(`http://localhost${linkOf(asked)}`, { signal });
+  const raw = new Request(`http://localhost${buildLink(asked)}`, { signal });
   try {
     const call = { params, query, request: { url: raw.url, raw }, client, renew, keys: new Set<string>() };
     const { reply } = await answer(endpoint, context, call);
@@ -304,7 +304,7 @@ export async function callEndpoint<C, E extends Endpoint<C>>(
 }
 
 // Blocks that come while a handler reads: it reads again, so that all it sends is of the blocks of its status.
-async function confirmedReply<Call extends { current: CurrentStatus | undefined }>(
+async function confirmReply<Call extends { current: CurrentStatus | undefined }>(
   handle: (call: Call) => Promise<AnyReply>,
   call: Call,
   confirm: StatusSource["confirm"] | undefined,
@@ -325,7 +325,7 @@ async function confirmedReply<Call extends { current: CurrentStatus | undefined 
 
 // What was the present may be the past by the end of the handler, and a former block may be of another branch: it reads
 // again.
-async function pinnedReply(
+async function pinReply(
   handle: (call: { current: CurrentStatus; at: string }) => Promise<AnyReply>,
   { at, current, signal }: { at: string; current: CurrentStatus; signal: AbortSignal },
   { past, status }: Pick<GateContext, "past" | "status">,
@@ -344,7 +344,7 @@ async function pinnedReply(
 }
 
 // A repeated parameter becomes a list.
-function queryOf(c: Context): Record<string, string | string[] | undefined> {
+function readQuery(c: Context): Record<string, string | string[] | undefined> {
   return Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => [name, values.length > 1 ? values : values[0]]),
   );
@@ -357,7 +357,7 @@ function parse(schema: z.ZodType, input: unknown, envelope: Envelope): unknown {
 }
 
 // The status once it has the blocks that a request asks for. Ends the request if the index lacks them.
-async function reachedStatus(
+async function waitForStatus(
   blocks: readonly WantedBlock[],
   { status, known, envelope }: Pick<GateContext, "status"> & { known: CurrentStatus; envelope: Envelope },
   signal: AbortSignal,
@@ -391,7 +391,7 @@ function toResponse(c: Context, reply: AnyReply, answers: Answers, caching: stri
   if ("stream" in reply) return sendAsItComes(c, reply.stream, { headers, timeoutMs });
   const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
   if (caching && reply.status === 200 && reply.isCached !== false) {
-    const found = { etag: tagOf(parts), "cache-control": caching };
+    const found = { etag: computeTag(parts), "cache-control": caching };
     if (hasTag(c.req.header("if-none-match"), found.etag)) return c.body(null, 304, found);
     Object.assign(headers, found);
   }
@@ -400,7 +400,7 @@ function toResponse(c: Context, reply: AnyReply, answers: Answers, caching: stri
   return sendParts(c, parts, { headers, isPacked: false });
 }
 
-function tagOf(parts: readonly string[]): string {
+function computeTag(parts: readonly string[]): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(part);
   return `W/"${hash.digest("base64url").slice(0, 22)}"`;
@@ -425,7 +425,7 @@ export type GateContext = {
 };
 
 /** Why the endpoint cannot respond under the current status; undefined if it can. */
-function refusalOf<C>(
+function findRefusal<C>(
   { plugins = [], index }: Needs<C, Index>,
   context: C & GateContext,
   current: CurrentStatus | undefined,

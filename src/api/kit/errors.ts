@@ -50,7 +50,7 @@ export type Envelope = {
   invalid: { schema: z.ZodType; error: (error: z.ZodError) => HttpError };
 };
 
-const plainBody = ({ message, details }: HttpError) => ({ message, details });
+const buildPlainBody = ({ message, details }: HttpError) => ({ message, details });
 
 /** Creates an envelope whose refusals fit its schema. Other errors have `message` and `details`. */
 export function envelope<T extends object>(
@@ -60,7 +60,7 @@ export function envelope<T extends object>(
 ): Envelope {
   return {
     schema,
-    body: (error) => (isGateRefusal(error) ? body(error) : plainBody(error)),
+    body: (error) => (isGateRefusal(error) ? body(error) : buildPlainBody(error)),
     failure,
     invalid: {
       schema: invalidInputSchema,
@@ -105,7 +105,7 @@ const tooSlow = {
 const soon = { "retry-after": "1" };
 
 // Undefined for failures.
-function httpErrorOf(error: unknown): HttpError | undefined {
+function toHttpError(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
   if (error instanceof ReadError) {
     const { code, message } = error;
@@ -131,7 +131,7 @@ export function errorResponse(
   log: Log,
   { failure, body }: Pick<Envelope, "failure" | "body"> = plainEnvelope,
 ): Response {
-  const known = httpErrorOf(error);
+  const known = toHttpError(error);
   if (known !== undefined) return c.json(body(known), known.status, known.headers);
   if (c.req.raw.signal.aborted) return c.body(null, 408); // The client has gone: nobody reads the response.
   logFailure(log, c.req, error);
@@ -140,7 +140,7 @@ export function errorResponse(
 
 /** The same for a call without HTTP, as an error. */
 export function callError(error: unknown, { method, url, signal }: Request, log: Log): HttpError {
-  const known = httpErrorOf(error);
+  const known = toHttpError(error);
   if (known === undefined && !signal.aborted) logFailure(log, { method, path: new URL(url).pathname }, error);
   return known ?? new HttpError(500, "Internal Server Error");
 }

@@ -94,7 +94,7 @@ export function describePage(url: string, { page, recordsPerPage }: Paging, tota
     hasPrev: page > 1,
     ...(totalRecords === 0 ? {} : { startIndex, endIndex }),
   };
-  const link = pageLinks(url, page, totalPages);
+  const link = buildPageLinks(url, page, totalPages);
   const headers: { link?: string } = link.length > maxLinkCharacters ? {} : { link };
   return { pageContext, headers };
 }
@@ -102,7 +102,7 @@ export function describePage(url: string, { page, recordsPerPage }: Paging, tota
 // Proxies and clients refuse long headers, and each link repeats all parameters of the request.
 const maxLinkCharacters = 4_000;
 
-function pageLinks(requestUrl: string, page: number, last: number): string {
+function buildPageLinks(requestUrl: string, page: number, last: number): string {
   const url = new URL(requestUrl);
   const targets = Object.entries({ first: 1, prev: page - 1, next: page + 1, last });
   const links = targets.map(([relation, target]) => {

@@ -20,7 +20,7 @@ export const atParameter = oneText("at")
 
 /** The parameter by which a client never goes back in time from one reader to another; parsed to blocks. */
 export const minBlockParameter = oneText("min_block")
-  .transform((text) => minBlocks(text) ?? [])
+  .transform((text) => parseMinBlocks(text) ?? [])
   .refine((blocks) => blocks.length > 0, {
     error:
       "min_block must be <chain id>:<block>, several of them separated by commas, or a value of meta.as_of_token",
@@ -32,7 +32,7 @@ export const minBlockParameter = oneText("min_block")
     example: "1:19000000",
   });
 
-function minBlocks(text: string): WantedBlock[] | undefined {
+function parseMinBlocks(text: string): WantedBlock[] | undefined {
   const token = Object.entries(readToken(text) ?? {});
   if (token.length > 0) return token.map(([chainId, { block_number: number }]) => ({ chainId, number }));
   const all = text.split(",").map((one) => one.trim());

@@ -67,7 +67,7 @@ export function createSender({ timeoutMs, heldBytes }: SendLimits = usualLimits)
     const bytes = isShared ? 0 : parts.reduce((sum, { length }) => sum + length, 0);
     if (held > 0 && held + bytes > heldBytes) throw new BusyError(1);
     const { outgoing } = (c.env ?? {}) as { outgoing?: { destroy(): void } };
-    const slices = isPacked ? packed(parts) : sliced(parts);
+    const slices = isPacked ? compressParts(parts) : sliceParts(parts);
     // The server cancels the stream of a destroyed connection.
     const body = ReadableStream.from(inTime(slices, bytes, () => outgoing?.destroy()));
     return c.body(body as globalThis.ReadableStream, 200, headers);
@@ -107,11 +107,11 @@ export type Send = ReturnType<typeof createSender>;
 type Slices = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 // Releases parts once they are sent.
-function* sliced(parts: Parts): Generator<Uint8Array> {
+function* sliceParts(parts: Parts): Generator<Uint8Array> {
   const left = parts.toReversed();
   for (let part = left.pop(); part !== undefined; part = left.pop()) {
     for (let start = 0; start < part.length; ) {
-      const end = typeof part === "string" ? endOfSlice(part, start) : start + sliceSize;
+      const end = typeof part === "string" ? findEndOfSlice(part, start) : start + sliceSize;
       yield typeof part === "string" ? Buffer.from(part.slice(start, end)) : part.subarray(start, end);
       start = end;
     }
@@ -119,15 +119,15 @@ function* sliced(parts: Parts): Generator<Uint8Array> {
 }
 
 // A slice never ends between the two halves of a surrogate pair.
-function endOfSlice(text: string, start: number): number {
+function findEndOfSlice(text: string, start: number): number {
   const end = start + sliceSize;
   const last = text.charCodeAt(end - 1);
   return last >= 0xd800 && last < 0xdc00 ? end - 1 : end;
 }
 
-async function* packed(parts: Parts): AsyncGenerator<Uint8Array> {
+async function* compressParts(parts: Parts): AsyncGenerator<Uint8Array> {
   const gzip = createGzip({ level: 1, chunkSize: sliceSize });
   // An error also ends the loop below.
-  pipeline(Readable.from(sliced(parts)), gzip, () => undefined);
+  pipeline(Readable.from(sliceParts(parts)), gzip, () => undefined);
   yield* gzip;
 }

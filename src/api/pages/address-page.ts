@@ -33,7 +33,7 @@ const max = 30;
 const page_size = String(max);
 
 // Rows of several lists as one: a name's relations together.
-function merged(lists: readonly (readonly NameRow[])[]): NameRow[] {
+function mergeRows(lists: readonly (readonly NameRow[])[]): NameRow[] {
   const rows = new Map<string, NameRow>();
   for (const row of lists.flat()) {
     const before = rows.get(row.namehash);
@@ -43,7 +43,7 @@ function merged(lists: readonly (readonly NameRow[])[]): NameRow[] {
   return [...rows.values()];
 }
 
-const graceEnd = ({ grace_ends_at, expires_at }: NameRow) =>
+const findGraceEnd = ({ grace_ends_at, expires_at }: NameRow) =>
   grace_ends_at === expires_at ? undefined : grace_ends_at;
 
 const columns = [
@@ -55,7 +55,7 @@ const columns = [
   ),
   column("State", ({ status }: NameRow) => status, forms.words),
   column("Expires", ({ expires_at }: NameRow) => expires_at, forms.time),
-  column("Grace ends", graceEnd, forms.time),
+  column("Grace ends", findGraceEnd, forms.time),
 ];
 
 // Upcoming expiries, by month; names that never end are in none.
@@ -80,7 +80,7 @@ function timeline(view: View, rows: readonly NameRow[]): Html {
 type Claim = { chain: string; name: string };
 
 // What the address calls itself, on each indexed chain and by default.
-async function claimsOf(address: string, ask: PageAsk, { chains = [] }: Frame): Promise<Claim[]> {
+async function readClaims(address: string, ask: PageAsk, { chains = [] }: Frame): Promise<Claim[]> {
   const claims = chains.map(async (id, at) => {
     const coin = at === 0 ? 60n : toCoinType(id);
     const query = { source: "indexed", coin_type: String(coin) } as const;
@@ -115,11 +115,11 @@ export async function addressPage(
     askRows(ask, requests.history, ({ data }) => data),
     askRows(ask, requests.actions, (body) => body.registrarActions),
     askRows(ask, requests.roles, (body) => body.permissions),
-    claimsOf(address, ask, frame),
+    readClaims(address, ask, frame),
   ]);
   const primaries = await readPrimaryNames([address, entries, actions, roles], ask);
   const view = { frame, now, primaries, own: address };
-  const rows = merged([held, resolving, former]);
+  const rows = mergeRows([held, resolving, former]);
   const primary = primaries.get(address);
   const left =
     page.total_count !== null && page.total_count > held.length

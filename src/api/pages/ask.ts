@@ -43,7 +43,7 @@ export type PageAsk = <E extends Endpoint<PageContext>>(request: EndpointRequest
 export type PageSources = DatedSources & { ask: Ask; log: Log };
 
 /** Why a request failed, in words. */
-export const reasonOf = (error: HttpError) =>
+export const describeRefusal = (error: HttpError) =>
   isGateRefusal(error) ? `${error.message} ${error.details}` : error.message;
 
 /**

@@ -9,10 +9,10 @@ import { isNormalizedName } from "../../ens/normalization.ts";
 import type { Surround } from "../../http/assets.ts";
 import { HttpError } from "../../http/error.ts";
 import { escapeControls, formatSpan, type Log } from "../../log/json-log.ts";
-import { type Endpoint, type EndpointRequest, linkOf } from "../kit/endpoint.ts";
+import { buildLink, type Endpoint, type EndpointRequest } from "../kit/endpoint.ts";
 import { logFailure, mayRetry } from "../kit/errors.ts";
 import { sendAsItComes } from "../kit/send.ts";
-import { reasonOf } from "./ask.ts";
+import { describeRefusal } from "./ask.ts";
 import {
   describeLetters,
   type Explorers,
@@ -78,7 +78,7 @@ export const createFrame = (version: string, hasSubgraph: boolean): Frame => ({
   ],
 });
 
-const headOf = ({ assets }: Frame) => html`<meta charset="utf-8">
+const renderHead = ({ assets }: Frame) => html`<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <link rel="icon" href="data:,">
@@ -87,7 +87,7 @@ const headOf = ({ assets }: Frame) => html`<meta charset="utf-8">
 
 /** What pages of other programs get of the frame: HTML in their heads, and at the start of their bodies. */
 export const createSurround = (frame: Frame): Surround => ({
-  head: String(headOf(frame)),
+  head: String(renderHead(frame)),
   top: String(header(frame)),
   assets: frame.assets,
 });
@@ -125,7 +125,7 @@ export function sendPage(
   const begin = html`<!doctype html>
 <html lang="en">
 <head>
-${headOf(frame)}
+${renderHead(frame)}
 <title>${title}</title>
 </head>
 <body>
@@ -135,7 +135,8 @@ ${header(frame)}
 ${warning && html`<p class="problem" role="alert">${warning}</p>`}`;
   const failed = (error: unknown) => {
     const heading = html`<h1>${title}</h1>`;
-    if (error instanceof HttpError && mayRetry(error)) return { heading, content: note(reasonOf(error)) };
+    if (error instanceof HttpError && mayRetry(error))
+      return { heading, content: note(describeRefusal(error)) };
     // Calls of endpoints have logged their failures.
     if (!(error instanceof HttpError) && !c.req.raw.signal.aborted) logFailure(log, c.req, error);
     return { heading, content: note("The rest could not be read. Try again.") };
@@ -155,12 +156,12 @@ ${content}
   return sendAsItComes(c, texts(), { status, headers: { ...own, ...headers }, timeoutMs: 30_000 });
 }
 
-const idOf = (title: string) => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+const formatId = (title: string) => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 
 /** A section under a heading, whose text gives its id. `note`: beside the heading. */
 export function section(title: string, content: Html, note?: string): Html {
   const beside = note === undefined ? "" : html` <small>${note}</small>`;
-  return html`<section id="${idOf(title)}"><h2>${title}${beside}</h2>
+  return html`<section id="${formatId(title)}"><h2>${title}${beside}</h2>
 ${content}</section>`;
 }
 
@@ -168,13 +169,13 @@ ${content}</section>`;
 export const folded = (
   title: string,
   content: Html,
-): Html => html`<section id="${idOf(title)}" class="fold"><details>
+): Html => html`<section id="${formatId(title)}" class="fold"><details>
 <summary><h2>${title}</h2></summary>
 ${content}</details></section>`;
 
 /** The request over HTTP for what a section shows. */
 export function asked(request: EndpointRequest<Endpoint<never>>): Html {
-  const path = linkOf(request);
+  const path = buildLink(request);
   return html`<details class="rest"><summary>REST endpoint</summary>
 <pre>${path}</pre><p><a href="${path}">Open</a></p></details>`;
 }
@@ -193,7 +194,7 @@ const grouped = new Intl.NumberFormat("en");
 /** A number as an integer with commas. */
 export const count = (value: number) => grouped.format(Math.round(value));
 
-const decimal = (value: number) =>
+const formatDecimal = (value: number) =>
   value >= 100 || Number.isInteger(value) ? count(value) : value.toFixed(1);
 
 /** A text from a chain, safe to show: control and formatting characters as `\u…`, cut after `max` characters. */
@@ -256,14 +257,14 @@ const longestLink = 255;
 
 // Joiners of emoji are part of a normalized name.
 // A label that is a hash or an address tells nobody more than its ends.
-const shortLabels = (name: string) =>
+const shortenLabels = (name: string) =>
   name.replace(/(?<=^|\.)(\[?[0-9a-f]{5})[0-9a-f]{30,60}([0-9a-f]{4}\]?)(?=\.|$)/g, "$1…$2");
 
 /** A name as text: whole if it is normalized, else without what could deceive readers. */
 export const shownName = (name: string): Html =>
   name.length <= longestLink && isNormalizedName(name)
-    ? html`<bdi>${shortLabels(name)}</bdi>`
-    : shown(shortLabels(name));
+    ? html`<bdi>${shortenLabels(name)}</bdi>`
+    : shown(shortenLabels(name));
 
 /** A link to a name's page, by node if the text does not lead there, with what readers should know of its letters. */
 export function nameLink({ id, name }: { id: string; name: string | null | undefined }): Html {
@@ -296,9 +297,9 @@ export function day(seconds: string): Html {
   return html`<time datetime="${time.toISOString()}">${time.toISOString().slice(0, 10)}</time>`;
 }
 
-function bytes(size: number): string {
+function formatBytes(size: number): string {
   const power = Math.min(4, Math.max(0, Math.floor(Math.log2(Math.max(size, 1)) / 10)));
-  return `${decimal(size / 1024 ** power)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
+  return `${formatDecimal(size / 1024 ** power)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
 }
 
 // Words of responses that people would not use.
@@ -312,24 +313,24 @@ const named: Readonly<Record<string, string>> = {
 
 /**
  * A role in ENSv2 in words; those without a name have a number.
- * @example roleWords("CAN_SET_RESOLVER_ADMIN") // "grant set resolver"
+ * @example formatRole("CAN_SET_RESOLVER_ADMIN") // "grant set resolver"
  */
-function roleWords(role: string): string {
+function formatRole(role: string): string {
   const [, name = role, admin] = /^(?:CAN_)?(.+?)(_ADMIN)?$/.exec(role) ?? [];
   return `${admin ? "grant " : ""}${name.toLowerCase().replaceAll("_", " ")}`;
 }
 
 type Located = { chain_id: number; address: string } | { chainId: number; address: string };
 
-const joined = (words: readonly string[]) => html`${words.join(", ")}`;
+const joinWords = (words: readonly string[]) => html`${words.join(", ")}`;
 
 /** How values of columns are shown. */
 export const forms = {
   text: (value: string | number | readonly string[]) =>
     shown(typeof value === "object" ? value.join(", ") : String(value), 600),
   number: (value: string | number) => html`${count(Number(value))}`,
-  decimal: (value: number) => html`${decimal(value)}`,
-  bytes: (value: number) => html`${bytes(value)}`,
+  decimal: (value: number) => html`${formatDecimal(value)}`,
+  bytes: (value: number) => html`${formatBytes(value)}`,
   span: (value: number) => html`${formatSpan(value)}`,
   chain: (id: number) => html`${titleOfChain(id)}`,
   state: (state: string) => html`<span class="state ${state}">${state}</span>`,
@@ -337,11 +338,11 @@ export const forms = {
     html`<progress max="100" value="${percent}" aria-label="${name}"></progress> ${percent.toFixed(2)} %`,
   time: (seconds: string | number, view: View) => moment(view, Number(seconds)),
   hash,
-  words: (words: string | readonly string[]) => joined([words].flat().map((one) => named[one] ?? one)),
+  words: (words: string | readonly string[]) => joinWords([words].flat().map((one) => named[one] ?? one)),
   roles: (roles: readonly string[]) => {
     const known = roles.filter((one) => !one.startsWith("ROLE_"));
     const others = roles.length - known.length;
-    return joined([...known.map(roleWords), ...(others > 0 ? [`${others} without a name`] : [])]);
+    return joinWords([...known.map(formatRole), ...(others > 0 ? [`${others} without a name`] : [])]);
   },
   contract: (at: Located, view: View) =>
     contract(view, "chainId" in at ? at.chainId : at.chain_id, at.address),

@@ -11,7 +11,7 @@ import {
 import { namehash } from "../../ens/names.ts";
 import { HttpError } from "../../http/error.ts";
 import type { Log } from "../../log/json-log.ts";
-import { type BodyOf, callEndpoint, linkOf } from "../kit/endpoint.ts";
+import { type BodyOf, buildLink, callEndpoint } from "../kit/endpoint.ts";
 import type { PageContext, PageSources } from "./ask.ts";
 import { nameRoutes } from "./routes.ts";
 
@@ -66,7 +66,7 @@ function appOf(
   clock = () => now * 1_000,
 ) {
   const ask: PageSources["ask"] = async (request) => {
-    const path = linkOf(request);
+    const path = buildLink(request);
     await first(path);
     const [start = ""] = path.split("?");
     const known = others[start];

@@ -40,7 +40,7 @@ const max = 30;
 const page_size = String(max);
 
 // The state of a name: its class, its word, and what it means for who wants to hold the name.
-function stateOf({ status, name, namespace, expires_at, grace_ends_at }: NameRow, view: View) {
+function describeState({ status, name, namespace, expires_at, grace_ends_at }: NameRow, view: View) {
   const { now } = view;
   const ended = Number(grace_ends_at ?? 0);
   if (status === "expired") {
@@ -65,7 +65,7 @@ function stateOf({ status, name, namespace, expires_at, grace_ends_at }: NameRow
 const hues = 6;
 
 // A picture of its own, if the service has it, else its first letter in a colour that follows from the node.
-function avatarOf({ name, namehash, records }: NameRow, { metadata }: Frame): Html {
+function renderAvatar({ name, namehash, records }: NameRow, { metadata }: Frame): Html {
   if (metadata !== undefined && records?.texts["avatar"])
     return html`<img class="avatar" src="/${metadata}/avatar/${encodeURIComponent(name)}" alt="" width="72" height="72" loading="lazy">`;
   const [letter = ""] = name.startsWith("[") ? "?" : name;
@@ -75,10 +75,10 @@ function avatarOf({ name, namehash, records }: NameRow, { metadata }: Frame): Ht
 
 function head(row: NameRow, view: View): Html {
   const { chain_id: chain, version, authority, name } = row;
-  const [kind, word, words] = stateOf(row, view);
+  const [kind, word, words] = describeState(row, view);
   const generation = version === "v2" || authority === "ens_v2" ? "ENSv2" : undefined;
   const chips = [chain && titleOfChain(chain), generation, row.reserved && "Reserved in ENSv2"];
-  return html`<div class="head">${avatarOf(row, view.frame)}<div>
+  return html`<div class="head">${renderAvatar(row, view.frame)}<div>
 <h1>${shownName(name)}</h1>${lettersNote(name)}
 <p class="chips"><span class="chip ${kind}">${word}</span>${chips.map((chip) => chip && html`<span class="chip">${chip}</span>`)}</p>
 <p>${row.owner ? html`Owned by ${linkAccount(view, row.owner)}. ` : ""}${words}</p></div></div>`;
@@ -90,7 +90,7 @@ const about: readonly ShownColumn<NameRow>[] = [
   column("Last holder", (row) => row.lapsed_registration?.owner, forms.address),
   column("Resolves to", (row) => row.primary_address, forms.address),
   column("Resolver", (row) => row.resolver, forms.contract),
-  column("Grace period ends", graceEnd, forms.time),
+  column("Grace period ends", findGraceEnd, forms.time),
   column("Registered", (row) => row.registered_at, forms.time),
   column("First seen", (row) => row.created_at, forms.time),
   column("Migrated to ENSv2", (row) => row.migrated_at, forms.time),
@@ -98,7 +98,7 @@ const about: readonly ShownColumn<NameRow>[] = [
   column("Node", (row) => row.namehash, forms.hash),
 ];
 
-function graceEnd({ status, grace_ends_at, expires_at }: NameRow) {
+function findGraceEnd({ status, grace_ends_at, expires_at }: NameRow) {
   return status === "active" && grace_ends_at !== expires_at ? grace_ends_at : undefined;
 }
 
@@ -122,7 +122,7 @@ const fuses = {
   can_extend_expiry: "Its owner can extend its expiry.",
 } as const;
 
-function wrapping({ ens_v1, wrapper = ens_v1 }: NameRow, view: View): Html {
+function renderWrapping({ ens_v1, wrapper = ens_v1 }: NameRow, view: View): Html {
   if (wrapper?.wrapper_state === undefined) return html``;
   const { wrapper_state, wrapper_fuses: burned, wrapper_expires_at: expires } = wrapper;
   const held = Object.entries(fuses).filter(([name]) => burned?.[name as keyof typeof fuses]);
@@ -135,7 +135,7 @@ ${held.length > 0 ? html`<ul>${held.map(([, words]) => html`<li>${words}</li>`)}
 type TokenRow = BodyOf<typeof nameTokens>["registeredNameTokens"]["tokens"][number];
 
 // Registrars leave the token of a lease that has ended with its holder, until somebody registers the name.
-const tokenColumns = ({ status }: NameRow): readonly ShownColumn<TokenRow>[] => [
+const listTokenColumns = ({ status }: NameRow): readonly ShownColumn<TokenRow>[] => [
   column("Contract", ({ token }) => token.contract, forms.contract),
   column("Standard", ({ token }) => token.assetNamespace, forms.words),
   column("Owner", ({ ownership }) => ownership.owner.address, forms.address),
@@ -171,7 +171,7 @@ const subnameColumns: readonly ShownColumn<NameRow>[] = [
   column("First seen", (row) => row.created_at, forms.time),
 ];
 
-const many = (rows: readonly unknown[]) => (rows.length < max ? `${rows.length}` : `${max} of them`);
+const formatMany = (rows: readonly unknown[]) => (rows.length < max ? `${rows.length}` : `${max} of them`);
 
 /** A list of a page: its rows and how to show them once the names of accounts are known. */
 type ReadList = { rows: readonly unknown[]; show: (view: View) => Html };
@@ -187,7 +187,10 @@ async function readList<E extends Endpoint<PageContext>, Row>(
 ): Promise<ReadList> {
   const rows = (await askRows(ask, request, rowsIn)) ?? [];
   const list = (view: View) => html`${listOf(view, title, { rows, columns })}${asked(request)}`;
-  return { rows, show: (view) => (rows.length === 0 ? html`` : section(title, list(view), many(rows))) };
+  return {
+    rows,
+    show: (view) => (rows.length === 0 ? html`` : section(title, list(view), formatMany(rows))),
+  };
 }
 
 const readLists = (row: NameRow, ask: PageAsk) =>
@@ -195,7 +198,7 @@ const readLists = (row: NameRow, ask: PageAsk) =>
     readList(ask, requestTo(nameTokens, {}, { domainId: row.namehash }), {
       title: "Tokens",
       rowsIn: (body) => body.registeredNameTokens.tokens,
-      columns: tokenColumns(row),
+      columns: listTokenColumns(row),
     }),
     readList(ask, requestTo(nameSales, {}, { domainId: row.namehash, recordsPerPage: page_size }), {
       title: "Sales",
@@ -236,8 +239,8 @@ export async function namePage(row: NameRow, ask: PageAsk, { frame, now }: Shown
 ${section("About", html`${factsOf(view, row, about)}${asked(requestOfName(id))}`)}
 ${texts && section("Records", html`${texts}${asked(requestTo(nameRecords, { name: id }, {}))}`)}
 ${addresses && section("Addresses", addresses)}
-${wrapping(row, view)}
-${entries.length > 0 && section("History", table, many(entries))}
+${renderWrapping(row, view)}
+${entries.length > 0 && section("History", table, formatMany(entries))}
 ${lists.map(({ show }) => show(view))}`;
   return { heading: head(row, view), content };
 }

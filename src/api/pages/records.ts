@@ -33,15 +33,15 @@ const order = Object.keys(texts);
 
 // Records of agents (ENSIP-25, ENSIP-26): `agent-endpoint[mcp]` is that of a protocol,
 // `agent-registration[<registry>][167]` of an agent's id.
-function agentText(key: string): [label: string] | undefined {
+function findAgentText(key: string): [label: string] | undefined {
   const [, kind, first, second] =
     /^agent-(context|endpoint|registration)(?:\[([^[\]]*)\])?(?:\[([^[\]]*)\])?$/.exec(key) ?? [];
   const of = second ?? first;
   return kind === undefined ? undefined : [`Agent ${kind}${of === undefined ? "" : ` ${of}`}`];
 }
 
-const knownText = (key: string): readonly [label: string, page?: string] | undefined =>
-  Object.hasOwn(texts, key) ? texts[key] : agentText(key);
+const findText = (key: string): readonly [label: string, page?: string] | undefined =>
+  Object.hasOwn(texts, key) ? texts[key] : findAgentText(key);
 
 /** What a record is called, by its key such as `text:url` or `addr:60`. */
 export function recordLabel(key: string): string {
@@ -51,7 +51,7 @@ export function recordLabel(key: string): string {
   if (family === "abi") return `ABI of type ${name}`;
   if (family === "data") return `Data ${name}`;
   if (key === "contenthash") return "Content hash";
-  return family === "text" ? (knownText(name)?.[0] ?? name) : "Reverse name";
+  return family === "text" ? (findText(name)?.[0] ?? name) : "Reverse name";
 }
 
 const max = 600;
@@ -63,18 +63,19 @@ function cutText(text: string, at = max): Html {
   return html`${shown(text.replaceAll(/[\t\n\r]/g, " "), at)}${more}`;
 }
 
-const outside = (url: string, text: Html) =>
+const linkOutside = (url: string, text: Html) =>
   html`<a href="${url}" rel="noopener noreferrer nofollow ugc">${text}</a>`;
 
 // A text record's value as a link where it leads to a page, an e-mail address or a name.
-function textValue(key: string, value: string, at: number): Html {
+function renderTextValue(key: string, value: string, at: number): Html {
   const text = cutText(value, at);
-  const page = knownText(key)?.[1];
+  const page = findText(key)?.[1];
   const handle = /^@?([\w.-]{1,60})$/.exec(value)?.[1];
-  if (page !== undefined && handle !== undefined) return outside(`${page}${handle}`, text);
-  if (key === "email" && /^[\w.+-]{1,60}@[\w.-]{1,100}$/.test(value)) return outside(`mailto:${value}`, text);
+  if (page !== undefined && handle !== undefined) return linkOutside(`${page}${handle}`, text);
+  if (key === "email" && /^[\w.+-]{1,60}@[\w.-]{1,100}$/.test(value))
+    return linkOutside(`mailto:${value}`, text);
   const isUrl = value.length < 2_000 && /^https?:\/\/[^\s\p{C}]+$/iu.test(value) && URL.canParse(value);
-  return isUrl ? outside(new URL(value).href, text) : text;
+  return isUrl ? linkOutside(new URL(value).href, text) : text;
 }
 
 /**
@@ -84,7 +85,7 @@ export function recordValue(view: View, key: string, value: string, at = max): H
   if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
   if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? linkAccount(view, value) : hash(value);
   if (key === "contenthash") return shown(decodeContentHash(value) ?? value, 200);
-  return key.startsWith("text:") ? textValue(key.slice(5), value, at) : cutText(value, at);
+  return key.startsWith("text:") ? renderTextValue(key.slice(5), value, at) : cutText(value, at);
 }
 
 const maxShown = 100;
@@ -95,7 +96,7 @@ const maxShown = 100;
  */
 export function recordLists(view: View, records: NonNullable<NameRow["records"]>) {
   const rank = (key: string) =>
-    order.indexOf(key) < 0 ? order.length + (knownText(key) ? 0 : 1) : order.indexOf(key);
+    order.indexOf(key) < 0 ? order.length + (findText(key) ? 0 : 1) : order.indexOf(key);
   const texts = records.seen_texts.toSorted((a, b) => rank(a) - rank(b)).map((key) => `text:${key}`);
   const { contenthash, name } = records;
   const values = new Map<string, string | null | undefined>([

@@ -8,15 +8,15 @@ import type { NameRow } from "../../read/names/rows.ts";
 import type { BodyOf, Endpoint, EndpointRequest } from "../kit/endpoint.ts";
 import { addressPage, requestOfAddress } from "./address-page.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
-import { type PageAsk, type PageContext, type PageSources, reasonOf } from "./ask.ts";
+import { describeRefusal, type PageAsk, type PageContext, type PageSources } from "./ask.ts";
 import { blockPage, blockTitle, requestOfBlock, requestOfTransaction } from "./block-page.ts";
 import { type Frame, note, type Page, type Shown, sendPage, shownName } from "./layout.ts";
 import { missingName, namePage, requestOfName } from "./name-page.ts";
 
 // The segment as it was sent, so that no text is decoded twice.
-const partOf = (c: Context) => new URL(c.req.url).pathname.split("/")[2] ?? "";
+const readSegment = (c: Context) => new URL(c.req.url).pathname.split("/")[2] ?? "";
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -25,7 +25,7 @@ function decoded(part: string): string {
 }
 
 // The name that a request meant, if it wrote it otherwise than the index has it.
-function otherForm(given: string, row: NameRow): string | undefined {
+function findOtherForm(given: string, row: NameRow): string | undefined {
   if (isNode(given)) return undefined;
   const read = readName(given);
   const isMeant = "name" in read && read.node === row.namehash && read.name === row.name;
@@ -55,7 +55,7 @@ export function nameRoutes(sources: PageSources, frame: Frame): Hono {
     { titleOf, otherOf, chainOf, pageOf, missingOf }: PageParts<BodyOf<E>>,
   ) => {
     const ask: PageAsk = (request) => sources.ask(request, c);
-    const given = decoded(partOf(c));
+    const given = decodePart(readSegment(c));
     const sendPart = (status: ContentfulStatusCode, title: string, read: () => Promise<Page>) => {
       const warning = describeAge(sources);
       const parts = { frame, title: escapeControls(title.slice(0, 100)), warning, read, log };
@@ -71,11 +71,11 @@ export function nameRoutes(sources: PageSources, frame: Frame): Hono {
       if (!(error instanceof HttpError)) throw error;
       if (error.status === 404 && missingOf) return sendPart(404, given, () => missingOf(ask));
       const heading = html`<h1>${shownName(given.slice(0, 200))}</h1>`;
-      return sendPart(error.status, given, async () => ({ heading, content: note(reasonOf(error)) }));
+      return sendPart(error.status, given, async () => ({ heading, content: note(describeRefusal(error)) }));
     }
   };
   const sendBlock = (c: Context, requestOf: typeof requestOfBlock) => {
-    const given = decoded(partOf(c));
+    const given = decodePart(readSegment(c));
     const request = requestOf(given);
     return send(c, request, {
       titleOf: blockTitle,
@@ -89,10 +89,10 @@ export function nameRoutes(sources: PageSources, frame: Frame): Hono {
       return c.redirect(`/${folder}/${encodeURIComponent(given)}`);
     })
     .get("/name/:name", (c) => {
-      const given = decoded(partOf(c));
+      const given = decodePart(readSegment(c));
       return send(c, requestOfName(c.req.param("name")), {
         otherOf: ({ data }) => {
-          const other = otherForm(given, data);
+          const other = findOtherForm(given, data);
           return other && `/name/${encodeURIComponent(other)}`;
         },
         chainOf: ({ data }) => data.chain_id,

@@ -168,7 +168,7 @@ type Line = {
   words: Html;
 };
 
-function linesOf(view: View, { entries, actions, isWhole }: Activity): Line[] {
+function buildLines(view: View, { entries, actions, isWhole }: Activity): Line[] {
   const used = new Set<Action>();
   const own = entries.map((entry, at): Line => {
     const action = actions.find(sameAction(entry));
@@ -211,7 +211,7 @@ export function activityTable(
   { hasNames, ...activity }: Activity & { hasNames: boolean },
 ): Html {
   const groups: Line[][] = [];
-  for (const line of linesOf(view, activity)) {
+  for (const line of buildLines(view, activity)) {
     const last = groups.at(-1)?.[0];
     const isSame =
       last?.at &&

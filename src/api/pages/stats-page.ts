@@ -5,7 +5,7 @@ import { HttpError } from "../../http/error.ts";
 import { type BodyOf, requestTo } from "../kit/endpoint.ts";
 import { type FigureOverTime, type FigureRow, figuresOverTime, ofFigures, topParents } from "../v1/stats.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
-import { type Ask, askRows, type PageAsk, type PageSources, reasonOf } from "./ask.ts";
+import { type Ask, askRows, describeRefusal, type PageAsk, type PageSources } from "./ask.ts";
 import {
   column,
   type Frame,
@@ -28,13 +28,13 @@ const intervals = ["day", "week", "month"] as const;
 type ShownInterval = (typeof intervals)[number];
 type ParentRow = BodyOf<typeof topParents>["data"][number];
 
-const unitOf = ({ currency, token }: FigureRow) =>
+const pickUnit = ({ currency, token }: FigureRow) =>
   decimals[String(currency)] ? currency : (token ?? currency);
 
-const percentOf = ({ rate }: FigureRow) => (rate == null ? null : Math.round(Number(rate) * 100));
+const computePercent = ({ rate }: FigureRow) => (rate == null ? null : Math.round(Number(rate) * 100));
 
 // In whole units of known currencies.
-const amountOf = ({ amount, currency }: FigureRow) =>
+const formatAmount = ({ amount, currency }: FigureRow) =>
   amount && formatUnits(BigInt(amount), decimals[String(currency)] ?? 0);
 
 type Charted = Pick<FigureOverTime, "title" | "columns" | "part">;
@@ -42,19 +42,19 @@ type Charted = Pick<FigureOverTime, "title" | "columns" | "part">;
 type Drawn = { rows: readonly FigureRow[]; isOpen: boolean };
 
 // A table for each currency, since their amounts have no common scale.
-function tablesOf(view: View, { title, columns, part }: Charted, { rows, isOpen }: Drawn): Html[] {
+function renderTables(view: View, { title, columns, part }: Charted, { rows, isOpen }: Drawn): Html[] {
   const titled = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-  return [...Map.groupBy(rows, unitOf)].map(([unit, ofUnit]) => {
+  return [...Map.groupBy(rows, pickUnit)].map(([unit, ofUnit]) => {
     const numbers = Object.keys(columns).map((name) =>
       name === "amount"
-        ? column(`${titled(name)} in ${unit}`, amountOf, forms.text)
+        ? column(`${titled(name)} in ${unit}`, formatAmount, forms.text)
         : column(titled(name), (row: FigureRow) => row[name], forms.number),
     );
     const list: ShownColumn<FigureRow>[] = [
       column("First day", ({ date }) => date, forms.text),
       ...(part === "of" ? [column("Kind", (row: FigureRow) => row["of"], forms.text)] : []),
       ...numbers,
-      ...("due" in columns ? [column("Percent", percentOf, forms.number)] : []),
+      ...("due" in columns ? [column("Percent", computePercent, forms.number)] : []),
     ];
     const caption = unit === undefined ? title : `${title} in ${unit}`;
     return html`<div class="chart"><details${isOpen ? " open" : ""}><summary>Table</summary>${listOf(view, caption, { rows: ofUnit, columns: list })}</details></div>`;
@@ -64,7 +64,7 @@ function tablesOf(view: View, { title, columns, part }: Charted, { rows, isOpen 
 // What draws the tables of a page.
 const drawing = ({ assets }: Frame): Html => html`<script src="${assets}/stats.js" defer></script>`;
 
-function requestOf(path: string, interval: ShownInterval) {
+function buildRequest(path: string, interval: ShownInterval) {
   const figure = ofFigures.get(path);
   if (figure === undefined) throw new Error(`There is no figure ${path}`);
   return requestTo(figure, {}, { interval });
@@ -80,7 +80,7 @@ const overview = {
 export const readOverview = (ask: Ask) =>
   Promise.all(
     Object.entries(overview).map(async ([title, paths]) => {
-      const reading = paths.map((path) => askRows(ask, requestOf(path, "month"), ({ data }) => data));
+      const reading = paths.map((path) => askRows(ask, buildRequest(path, "month"), ({ data }) => data));
       const rows = (await Promise.all(reading)).flatMap((found) => found ?? []);
       const months = Map.groupBy(rows, ({ date }) => date).values();
       const columns: Charted["columns"] = Object.assign(
@@ -97,13 +97,13 @@ export function overviewCharts(view: View, found: readonly (Charted & { rows: re
     .filter(({ rows }) => rows.length > 0)
     .map(
       (one) =>
-        html`<div><h3>${one.title}</h3>${tablesOf(view, one, { rows: one.rows, isOpen: false })}</div>`,
+        html`<div><h3>${one.title}</h3>${renderTables(view, one, { rows: one.rows, isOpen: false })}</div>`,
     );
   return charts.length === 0 ? undefined : html`${drawing(view.frame)}<div class="charts">${charts}</div>`;
 }
 
 // What is refused has the reason in its place.
-async function shownRows<Row>(
+async function renderRows<Row>(
   reading: Promise<{ data: readonly Row[] }>,
   show: (rows: readonly Row[]) => Html,
 ): Promise<Html> {
@@ -111,7 +111,7 @@ async function shownRows<Row>(
     const { data } = await reading;
     return data.length === 0 ? note("None in these periods.") : show(data);
   } catch (error) {
-    if (error instanceof HttpError) return note(reasonOf(error));
+    if (error instanceof HttpError) return note(describeRefusal(error));
     throw error;
   }
 }
@@ -122,15 +122,15 @@ const parentColumns = [
 ];
 
 // Every figure, by day, week or month.
-async function figures(interval: ShownInterval, ask: PageAsk, view: View): Promise<Page> {
+async function renderFigures(interval: ShownInterval, ask: PageAsk, view: View): Promise<Page> {
   const reading = Object.entries(figuresOverTime).map(async ([path, figure]) => {
-    const tables = await shownRows(
-      ask(requestOf(path, interval)),
-      (rows) => html`${tablesOf(view, figure, { rows, isOpen: true })}`,
+    const tables = await renderRows(
+      ask(buildRequest(path, interval)),
+      (rows) => html`${renderTables(view, figure, { rows, isOpen: true })}`,
     );
     return section(figure.title, html`${note(figure.description)}${tables}`);
   });
-  const parents = shownRows(ask(requestTo(topParents, {}, { page_size: "20" })), (rows) =>
+  const parents = renderRows(ask(requestTo(topParents, {}, { page_size: "20" })), (rows) =>
     listOf(view, "Names", { rows, columns: parentColumns }),
   );
   const sections = await Promise.all([
@@ -155,7 +155,7 @@ export function statsRoutes(sources: PageSources, frame: Frame): Hono {
   return new Hono().get("/stats", (c) => {
     const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
     const view: View = { frame, now: timeOfIndex(sources, frame.chains?.[0]), primaries: new Map() };
-    const read = () => figures(interval, (request) => ask(request, c), view);
+    const read = () => renderFigures(interval, (request) => ask(request, c), view);
     return sendPage(c, { frame, title: "Figures · nsindex", warning: describeAge(sources), read, log });
   });
 }

@@ -5,7 +5,7 @@ import { pageSources, service } from "../../../test/support/service.ts";
 import { HttpError } from "../../http/error.ts";
 import { buildSnapshot, type ChainFacts } from "../../status/snapshot.ts";
 import type { CurrentStatus, Snapshot } from "../../status/types.ts";
-import { linkOf } from "../kit/endpoint.ts";
+import { buildLink } from "../kit/endpoint.ts";
 import { type StatusSources, statusRoutes } from "./status-page.ts";
 
 const now = 1_768_400_400;
@@ -59,7 +59,7 @@ type Given = Partial<StatusSources> & {
 const askFor =
   (bodyOf: (path: string) => unknown): StatusSources["ask"] =>
   async (request) => {
-    const body = bodyOf(linkOf(request));
+    const body = bodyOf(buildLink(request));
     if (body === undefined) throw new HttpError(503, "It is not active.");
     return body as never;
   };

@@ -47,10 +47,10 @@ import { overviewCharts, readOverview } from "./stats-page.ts";
 import { shortHex, titleOfChain } from "./words.ts";
 
 // `now` is in Unix seconds, `behind` in seconds.
-function chainProgress(chain: ChainSnapshot | undefined, now: number) {
+function measureChainProgress(chain: ChainSnapshot | undefined, now: number) {
   const state = chain?.chainStatus.replace("chain-", "") ?? "unknown";
   const indexed = findIndexedBlock(chain);
-  const target = chain && targetOf(chain);
+  const target = chain && findTarget(chain);
   const start = chain?.config.startBlock;
   const isDone = chain?.chainStatus === "chain-completed";
   const behind = indexed && !isDone ? Math.max(0, now - indexed.timestamp) : undefined;
@@ -62,7 +62,7 @@ function chainProgress(chain: ChainSnapshot | undefined, now: number) {
 }
 
 // The block that the chain is being indexed up to; undefined while unknown.
-function targetOf(chain: ChainSnapshot): BlockRef | undefined {
+function findTarget(chain: ChainSnapshot): BlockRef | undefined {
   if (chain.config.configType === "definite") return chain.config.endBlock;
   if (chain.chainStatus === "chain-backfill") return chain.backfillEndBlock;
   return chain.chainStatus === "chain-following" ? chain.latestKnownBlock : undefined;
@@ -71,7 +71,7 @@ function targetOf(chain: ChainSnapshot): BlockRef | undefined {
 // Counts at a moment (milliseconds). `done`, `ahead`: blocks of all chains that are indexed, and those ahead.
 type Sample = { at: number; events: number; fetched: number; done: number; ahead: number };
 
-function sampleOf(
+function takeSample(
   at: number,
   { events, blocks }: StatusCounts,
   { omnichainSnapshot: { chains } }: Snapshot,
@@ -81,13 +81,13 @@ function sampleOf(
     const start = chain.config.startBlock.number;
     const indexed = findIndexedBlock(chain)?.number ?? start - 1;
     sample.done += indexed - start + 1;
-    sample.ahead += Math.max(0, (targetOf(chain)?.number ?? indexed) - indexed);
+    sample.ahead += Math.max(0, (findTarget(chain)?.number ?? indexed) - indexed);
   }
   return sample;
 }
 
 // Rates per second over the samples, and the seconds left of a backfill; undefined before the second sample.
-function rateOf(samples: readonly Sample[]) {
+function measureRate(samples: readonly Sample[]) {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined || last.at <= first.at) return undefined;
   const seconds = (last.at - first.at) / 1_000;
@@ -122,7 +122,7 @@ async function readCounts(registry: Registry | undefined) {
       all: await sum("ponder_historical_total_blocks"),
       fetched: cached + (await sum("ponder_historical_completed_blocks")),
     },
-    requests: requestsIn({
+    requests: collectRequests({
       answered: answered.filter(({ metricName }) => metricName?.endsWith("_count")),
       failed: await values("ponder_rpc_request_error_total"),
     }),
@@ -140,7 +140,7 @@ async function readCounts(registry: Registry | undefined) {
   };
 }
 
-function requestsIn(counted: Record<"answered" | "failed", readonly MetricValue[]>): Requests[] {
+function collectRequests(counted: Record<"answered" | "failed", readonly MetricValue[]>): Requests[] {
   const found = new Map<string, Requests>();
   for (const member of ["answered", "failed"] as const) {
     for (const { labels, value } of counted[member]) {
@@ -156,9 +156,9 @@ function requestsIn(counted: Record<"answered" | "failed", readonly MetricValue[
     .sort((a, b) => a.chain.localeCompare(b.chain) || b.answered - a.answered);
 }
 
-const sizeOf = (schema: string) => `(SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
+const buildSizeSql = (schema: string) => `(SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
   JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = ${schema})`;
-const sizeSql = `SELECT json_build_object('schemaBytes', ${sizeOf("$1")}, 'cacheBytes', ${sizeOf("'ponder_sync'")},
+const sizeSql = `SELECT json_build_object('schemaBytes', ${buildSizeSql("$1")}, 'cacheBytes', ${buildSizeSql("'ponder_sync'")},
   'databaseBytes', pg_database_size(current_database()))::text`;
 
 type Size = Record<"schemaBytes" | "cacheBytes" | "databaseBytes", number | null>;
@@ -232,7 +232,7 @@ function createStatus(sources: StatusSources) {
     const counts = await readCounts(registry);
     const snapshot = status.current()?.snapshot;
     if (snapshot === undefined) return;
-    samples.push(sampleOf(clock(), counts, snapshot));
+    samples.push(takeSample(clock(), counts, snapshot));
     if (samples.length > maxSamples) samples.shift();
   }, sampleMs).unref();
   sources.onStop(() => clearInterval(timer));
@@ -262,7 +262,7 @@ function createStatus(sources: StatusSources) {
       provenFrom,
       coverage,
       earliest,
-      rate: rateOf(samples),
+      rate: measureRate(samples),
       size: sized.value,
       names: names?.value,
       isAway: sized.isAway || names?.isAway === true,
@@ -304,21 +304,17 @@ function describe(sources: StatusSources, found: FoundStatus) {
   const { snapshot, counts, rate, size, names } = found;
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && Math.max(0, now - findSlowest(snapshot).time);
-  const phase = phaseOf(found);
+  const phase = derivePhase(found);
   const isBackfill = phase === "fetching" || phase === "indexing";
   const chains = config.chains.map(({ id, name }) => {
-    const ofChain = chainProgress(snapshot?.omnichainSnapshot.chains[id], now);
+    const ofChain = measureChainProgress(snapshot?.omnichainSnapshot.chains[id], now);
     const { indexed } = ofChain;
     const hash = indexed && (headHash(status.current()?.blocks?.[id], indexed) ?? hashOf(id, indexed));
     return { ...ofChain, id, name, head: indexed && hash ? { block: indexed.number, hash } : undefined };
   });
-  const used = counts.labels;
-  const heals = used.healed + used.unknown;
-  const healing = sources.healing?.();
-  const hitPercent = heals === 0 ? undefined : Math.round((1_000 * used.healed) / heals) / 10;
   return {
     phase,
-    problems: problemsOf(found, { phase, isBackfill, distance }, chains),
+    problems: listProblems(found, { phase, isBackfill, distance }, chains),
     distance,
     rate: rate?.shown,
     expectedEnd: isBackfill && rate?.left !== undefined ? { seconds: rate.left, by: "blocks" } : undefined,
@@ -329,20 +325,13 @@ function describe(sources: StatusSources, found: FoundStatus) {
     chains,
     newestNames: names,
     keys: sources.keys?.(),
-    feed: { streams: sources.streams(), hooks: sources.hooks()?.map((hook) => webhookFacts(hook, snapshot)) },
+    feed: {
+      streams: sources.streams(),
+      hooks: sources.hooks()?.map((hook) => buildWebhookFacts(hook, snapshot)),
+    },
     anomalies: counts.anomalies.map((one) => ({ ...one, examples: examples.get(one.kind) ?? [] })),
     rpc: process.isIndexer ? counts.requests : undefined,
-    labels: {
-      ...config.labelSet,
-      ...found.labels,
-      ...{
-        hitPercent,
-        asked: process.isIndexer && heals > 0 ? heals : undefined,
-        healing: healing && { ...healing, ...describeHealing(healing) },
-      },
-      coverage: found.coverage && coverageFacts(found.coverage, clock()),
-      ...(process.isIndexer ? used : {}),
-    },
+    labels: describeLabels(sources, found),
     database: {
       kind: config.databaseFolder === undefined ? "Postgres" : "a private Postgres server, for one machine",
       schema: config.databaseSchema,
@@ -356,9 +345,9 @@ function describe(sources: StatusSources, found: FoundStatus) {
       namespace: config.namespace,
       mode: config.isSubgraphCompatible ? "subgraph" : "multichain",
       plugins: [...config.plugins],
-      ...textsOfChains(sources),
+      ...describeChains(sources),
       archives: archives.size === 0 ? undefined : [...archives].map(([chain, found]) => `${chain}: ${found}`),
-      provenByReceipts: found.provenFrom && provenTexts(config.chains, found.provenFrom),
+      provenByReceipts: found.provenFrom && describeProven(config.chains, found.provenFrom),
       believedWithoutProof: [...believed].flatMap(([chain, what]) =>
         what.size === 0 ? [] : `${chain}: ${[...what].join("; ")}`,
       ),
@@ -369,17 +358,36 @@ function describe(sources: StatusSources, found: FoundStatus) {
   };
 }
 
-const textsOfChains = ({ config: { chains }, logChecks }: StatusSources) => ({
+function describeLabels({ config, process, clock, ...sources }: StatusSources, found: FoundStatus) {
+  const used = found.counts.labels;
+  const heals = used.healed + used.unknown;
+  const healing = sources.healing?.();
+  const hitPercent = heals === 0 ? undefined : Math.round((1_000 * used.healed) / heals) / 10;
+  return {
+    ...config.labelSet,
+    ...found.labels,
+    hitPercent,
+    asked: process.isIndexer && heals > 0 ? heals : undefined,
+    healing: healing && { ...healing, ...describeHealing(healing) },
+    coverage: found.coverage && buildCoverageFacts(found.coverage, clock()),
+    ...(process.isIndexer ? used : {}),
+  };
+}
+
+const describeChains = ({ config: { chains }, logChecks }: StatusSources) => ({
   rpcUrls: chains.map(({ name, rpc }) => `${rpc.http.length} of ${name}`),
   logChecks: logChecks && chains.map(({ id, name }) => `${name}: ${logChecks[id]}`),
 });
 
-const coverageFacts = ({ at, counts }: { at: number; counts: readonly ShownCoverage[] }, now: number) => ({
+const buildCoverageFacts = (
+  { at, counts }: { at: number; counts: readonly ShownCoverage[] },
+  now: number,
+) => ({
   age: Math.max(0, (now - at) / 1_000),
   counts: counts.map((one) => ({ ...one, percent: (100 * (one.names - one.unknown)) / one.names })),
 });
 
-function webhookFacts(hook: Webhook, snapshot: Snapshot | undefined) {
+function buildWebhookFacts(hook: Webhook, snapshot: Snapshot | undefined) {
   const { name, isHeld, fault, paused, lagSeconds, delivered, failed } = hook;
   if (!isHeld)
     return { name, state: snapshot && isBackfilled(snapshot) ? "of another index" : "after the backfill" };
@@ -387,14 +395,14 @@ function webhookFacts(hook: Webhook, snapshot: Snapshot | undefined) {
   return { name, state, lagSeconds, delivered, failed, reason: paused?.reason ?? fault };
 }
 
-const provenTexts = (chains: StatusSources["config"]["chains"], from: Readonly<Record<string, number>>) =>
+const describeProven = (chains: StatusSources["config"]["chains"], from: Readonly<Record<string, number>>) =>
   chains.map(
     ({ id, name }) => `${name}: ${from[id] === undefined ? "no blocks" : `from block ${from[id]} on`}`,
   );
 
 type Phase = keyof typeof phaseTexts;
 
-function phaseOf({ building, snapshot, stale, counts, rate }: FoundStatus): Phase {
+function derivePhase({ building, snapshot, stale, counts, rate }: FoundStatus): Phase {
   if (snapshot === undefined) return "starting";
   if (stale !== undefined) return "stale";
   if (building !== undefined) return "building-indexes";
@@ -406,7 +414,7 @@ function phaseOf({ building, snapshot, stale, counts, rate }: FoundStatus): Phas
   return isIdle && blocks.fetched < blocks.all ? "fetching" : "indexing";
 }
 
-function problemsOf(
+function listProblems(
   { stale, counts, rate, isAway }: FoundStatus,
   { phase, isBackfill, distance = 0 }: { phase: Phase; isBackfill: boolean; distance: number | undefined },
   chains: readonly { name: string; behind: number | undefined }[],
@@ -576,7 +584,7 @@ function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Ht
   return note(names ? "None yet." : missing);
 }
 
-const hookColumns: readonly ShownColumn<ReturnType<typeof webhookFacts>>[] = [
+const hookColumns: readonly ShownColumn<ReturnType<typeof buildWebhookFacts>>[] = [
   column("Webhook", ({ name }) => name, forms.text),
   column("State", ({ state }) => state, forms.state),
   column("Oldest message waits for", ({ lagSeconds }) => lagSeconds, forms.span),
@@ -606,7 +614,7 @@ const keys = (view: View, rows: readonly KeyUse[]) =>
 
 type AnomalyFacts = StatusFacts["anomalies"][number];
 
-const lastOf = ({ examples }: AnomalyFacts) =>
+const listExamples = ({ examples }: AnomalyFacts) =>
   examples.map(
     (one) => `${titleOfChain(one.chainId)}, log ${one.logIndex} of ${shortHex(one.transactionHash)}`,
   );
@@ -614,7 +622,7 @@ const lastOf = ({ examples }: AnomalyFacts) =>
 const anomalyColumns: readonly ShownColumn<AnomalyFacts>[] = [
   column("Kind", ({ kind }) => kind, forms.text),
   column("Events", (row) => row.count, forms.number),
-  column("Latest", lastOf, forms.text),
+  column("Latest", listExamples, forms.text),
 ];
 
 // Anomalies by kind, with the last events of each.

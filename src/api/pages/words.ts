@@ -82,18 +82,18 @@ export function sinceOrUntil(time: number, now: number): string {
   const years = Math.floor(months / 12);
   // Beyond it, dates are those of names that never end.
   if (years > 9_999) return time > now ? "never" : "long ago";
-  const rest = months % 12 === 0 ? "" : ` ${plural(months % 12, "month")}`;
-  if (years > 0) return sides(plural(years, "year") + rest);
+  const rest = months % 12 === 0 ? "" : ` ${formatPlural(months % 12, "month")}`;
+  if (years > 0) return sides(formatPlural(years, "year") + rest);
   // 59.9 minutes are an hour.
   const [unit, length] = units.find(([, one], at) => seconds >= one - (units[at + 1]?.[1] ?? 0) / 2) ?? [
     "second",
     1,
   ];
   const amount = Math.round(seconds / length);
-  return amount === 0 ? "now" : sides(plural(amount, unit));
+  return amount === 0 ? "now" : sides(formatPlural(amount, unit));
 }
 
-const plural = (amount: number, unit: string) => `${amount} ${unit}${amount === 1 ? "" : "s"}`;
+const formatPlural = (amount: number, unit: string) => `${amount} ${unit}${amount === 1 ? "" : "s"}`;
 
 /**
  * How long a lease is, in years of 365 days where it is about one or more, else in days.
@@ -101,8 +101,10 @@ const plural = (amount: number, unit: string) => `${amount} ${unit}${amount === 
  */
 export function leaseLength(seconds: number): string {
   const days = Math.round(seconds / 86_400);
-  if (days === 0) return plural(Math.round(seconds / 60), "minute");
-  return days < 360 ? plural(days, "day") : plural(Number((seconds / 31_536_000).toFixed(1)), "year");
+  if (days === 0) return formatPlural(Math.round(seconds / 60), "minute");
+  return days < 360
+    ? formatPlural(days, "day")
+    : formatPlural(Number((seconds / 31_536_000).toFixed(1)), "year");
 }
 
 /** Decimal places of known currencies. */

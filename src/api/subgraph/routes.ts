@@ -156,7 +156,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain)
       if (url.search.length > subgraph.limits.bodyBytes)
         throw new HttpError(400, "The query string is too long");
       const read = () => readParameters(url.searchParams, subgraph);
-      return respond(c, url.search, read, taggedBy(subgraph, url.search));
+      return respond(c, url.search, read, createTagger(subgraph, url.search));
     })
     .onError((error, c) => {
       if (error instanceof HttpError) {
@@ -175,7 +175,7 @@ export function subgraphRoutes(subgraph: Subgraph, path = "/", surround = plain)
 
 // The ETag of GET responses contains the block: it changes with the next one, also with one of the same number and
 // time.
-function taggedBy(subgraph: Subgraph, search: string) {
+function createTagger(subgraph: Subgraph, search: string) {
   const asked = createHash("sha256").update(search).digest("base64url").slice(0, 22);
   return (head: Head | undefined) => {
     return (
@@ -196,7 +196,7 @@ function createResponder(subgraph: Subgraph, send: Send) {
     c: Context,
     text: string,
     read: () => QueryRequest,
-    tagOf?: ReturnType<typeof taggedBy>,
+    tagOf?: ReturnType<typeof createTagger>,
   ): Promise<Response> => {
     const { signal } = c.req.raw;
     const known = tagOf && c.req.header("If-None-Match");

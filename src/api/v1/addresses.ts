@@ -193,26 +193,26 @@ export const addressNames = endpoint({
         Object.values(given).every((one) => one === undefined),
       isDescending: order === "desc",
       branches: (statement) => {
-        const { branches, filters } = branchesOf(asked, statement);
+        const { branches, filters } = buildBranches(asked, statement);
         const ofParent = parent && `domain.parent_id = ${statement.bind(nameIn(parent).node)}`;
         return {
           ...withText(branches, statement, { text: q?.toLowerCase(), match }),
           rowFilters: ofParent ? [ofParent] : [],
-          filters: [...filters, ...ofKind, ...expiringWithin(window, statement)],
+          filters: [...filters, ...ofKind, ...buildExpiryConditions(window, statement)],
         };
       },
-      extra: (statement) => extraOf(asked, statement),
+      extra: (statement) => buildExtra(asked, statement),
       maxCounted: relation.alone === undefined ? maxCounted : undefined,
       of: isResolving ? undefined : { holder: address },
       show: (listed) => {
         shown.set(listed.row.node, listed.row);
         return {
           ...addressRow(lookup.namespaces, listed, lookup.known),
-          ...(listed.coins && resolutionsOf(listed.coins, coin_type)),
+          ...(listed.coins && buildResolutions(listed.coins, coin_type)),
         };
       },
     });
-    const [{ body: found }, meta] = await Promise.all([listed, rolesNotRead(asked, call)]);
+    const [{ body: found }, meta] = await Promise.all([listed, describeRolesNotRead(asked, call)]);
     const data = isResolving ? await forward(lookup, call, found.data, shown) : found.data;
     const page = { ...found, data, meta: { ...found.meta, ...meta } };
     const counted = include.includes("counts") ? await withCounts(lookup, call, page, true) : page;
@@ -224,7 +224,7 @@ export const addressNames = endpoint({
 });
 
 // What `meta` says where an address has more roles than are read: it may be the role holder of more names.
-async function rolesNotRead({ lookup, address, relation }: AddressRequest, call: StatementCall) {
+async function describeRolesNotRead({ lookup, address, relation }: AddressRequest, call: StatementCall) {
   const v2 = secondGeneration(lookup.namespaces);
   if (v2 === undefined || !relation.of.includes("role_holder")) return {};
   const sql = `SELECT (${hasMoreRoles(v2, "$1")})::text`;
@@ -268,10 +268,13 @@ type AddressRequest = {
 };
 
 // Members beyond the name's own. The primary name is the address's claim for the coin type.
-function extraOf({ lookup, address, relation, coinType }: AddressRequest, statement: Binder) {
+function buildExtra({ lookup, address, relation, coinType }: AddressRequest, statement: Binder) {
   const holder = statement.bind(address);
-  const coins = relation.alone === "resolves_to" ? matchedCoins(lookup, holder, coinType) : undefined;
-  const extra = { relations: relationsOf(lookup.namespaces, relation, holder), ...(coins && { coins }) };
+  const coins = relation.alone === "resolves_to" ? buildMatchedCoinsSql(lookup, holder, coinType) : undefined;
+  const extra = {
+    relations: buildRelationsSql(lookup.namespaces, relation, holder),
+    ...(coins && { coins }),
+  };
   if (coins && coinType !== "60" && coinType !== "evm")
     return { ...extra, isPrimary: `coalesce(domain.name = ${claimOfCoin(holder, coinType)}, false)` };
   const claim = claimSql(lookup, holder, statement.bind(reverseNode(address)));
@@ -285,11 +288,11 @@ function extraOf({ lookup, address, relation, coinType }: AddressRequest, statem
 /** `name`: SQL of the name by which the branch is sorted. */
 type AddressBranches = { branches: (Branch & { name?: string })[]; filters: string[] };
 
-function branchesOf(asked: AddressRequest, { bind }: Binder): AddressBranches {
+function buildBranches(asked: AddressRequest, { bind }: Binder): AddressBranches {
   const { lookup, address, relation, sort } = asked;
   const { namespaces } = lookup;
   const holder = bind(address);
-  if (relation.alone === "resolves_to") return resolving(asked, holder);
+  if (relation.alone === "resolves_to") return buildResolvingBranches(asked, holder);
   const isNobody = isCustodian(namespaces, address) ? " AND false" : "";
   const held = namesHeldBy(namespaces, holder).map((found) => ({
     ...found,
@@ -329,7 +332,7 @@ function isRelated(
 }
 
 // SQL conditions that names have a date, and one within a window.
-function expiringWithin(
+function buildExpiryConditions(
   { expires_after: from, expires_before: to }: Pick<AskedNames, "expires_after" | "expires_before">,
   { bind }: Binder,
 ): string[] {
@@ -342,7 +345,10 @@ function expiringWithin(
 
 // Names by the address records of their resolvers: a stored record counts while its resolver is the name's; the default
 // one if the resolver falls back to it and the name has no record of its own (ENSIP-19). No name resolves to zero.
-function resolving({ lookup, address, coinType, sort }: AddressRequest, holder: string): AddressBranches {
+function buildResolvingBranches(
+  { lookup, address, coinType, sort }: AddressRequest,
+  holder: string,
+): AddressBranches {
   const { namespaces, known, hasRecords } = lookup;
   const order = orders[sort];
   const isEvm = coinType === "evm";
@@ -357,7 +363,7 @@ function resolving({ lookup, address, coinType, sort }: AddressRequest, holder: 
   });
   // A name may have the address in several records.
   const stored = (condition: string): Branch => ({
-    from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM ${addressRecords(namespaces)} a
+    from: `(SELECT DISTINCT a.chain_id, a.address, a.node FROM ${buildAddressRecordsSql(namespaces)} a
       WHERE left(a.value, 256) = ${holder} AND ${condition}) a ${nameOfNode(namespaces, "a.node")}`,
     ...inForce("true", "a.address", "a.chain_id"),
     order,
@@ -385,7 +391,7 @@ function resolving({ lookup, address, coinType, sort }: AddressRequest, holder: 
 /**
  * SQL of the stored address records: under nodes, and in ENSv2 under record ids, of each node that is linked to one.
  */
-function addressRecords(namespaces: readonly IndexedNamespace[]): string {
+function buildAddressRecordsSql(namespaces: readonly IndexedNamespace[]): string {
   if (secondGeneration(namespaces) === undefined) return "resolver_address_records";
   return `(SELECT chain_id, address, node, coin_type, value FROM resolver_address_records UNION ALL
     SELECT l.chain_id, l.resolver, l.node, CASE WHEN r.kind = 'address' AND length(r.key) < 19 THEN r.key::bigint END, r.value
@@ -399,14 +405,14 @@ const isEvmCoin = `a.coin_type = 60 OR a.coin_type BETWEEN ${defaultCoin} AND ${
  * SQL of the requested coin types whose record at the resolver in force is the address, as a JSON list, or the default
  * one for them.
  */
-function matchedCoins(
+function buildMatchedCoinsSql(
   { hasRecords, namespaces }: AddressRequest["lookup"],
   holder: string,
   coinType: string,
 ) {
   if (!hasRecords) return "'[60]'::json";
   const isAsked = coinType === "evm" ? isEvmCoin : `a.coin_type IN (${coinType}, ${defaultCoin})`;
-  return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM ${addressRecords(namespaces)} a
+  return `(SELECT coalesce(json_agg(a.coin_type ORDER BY a.coin_type), '[]') FROM (SELECT a.coin_type FROM ${buildAddressRecordsSql(namespaces)} a
     WHERE a.chain_id = names.chain AND a.address = names.resolver AND a.node = domain.id AND a.value = ${holder} AND (${isAsked})
     ORDER BY a.coin_type LIMIT ${maxResolutions + 1}) a)`;
 }
@@ -420,7 +426,7 @@ const claimedInEvm = (
   ELSE EXISTS (SELECT FROM reverse_name_records r WHERE r.address = ${holder} AND r.coin_type = c.coin::bigint AND r.value = domain.name) END)
   FROM json_array_elements_text(${coins}) c (coin))`;
 
-function resolutionsOf(
+function buildResolutions(
   coins: readonly number[],
   coinType: string,
 ): Pick<NameRow, "resolution" | "resolutions"> {
@@ -434,7 +440,11 @@ function resolutionsOf(
   return { resolutions: coins.map((coin) => of(coin, coin)) };
 }
 
-function relationsOf(namespaces: readonly IndexedNamespace[], relation: Relation, holder: string): string {
+function buildRelationsSql(
+  namespaces: readonly IndexedNamespace[],
+  relation: Relation,
+  holder: string,
+): string {
   if (relation.alone) return `json_build_array('${relation.alone}')`;
   const words = relation.of.map((one) => `CASE WHEN ${isRelated(namespaces, one, holder)} THEN '${one}' END`);
   return `array_to_json(array_remove(ARRAY[${words.join(", ")}], NULL))`;
@@ -488,7 +498,7 @@ export const addressPrimaryName = endpoint({
     addKeys(call, ...(source === "indexed" ? keysOfAddress(lookup.namespaces, address) : [unkeyed]));
     const coin = given.coin_type ?? (home && !home.isRoot ? Number(toCoinType(home.chainId)) : eth);
     const [claim, verification] = await Promise.all([
-      source === "verified" ? undefined : claimOf(lookup, { address, coin }, call.request.raw.signal),
+      source === "verified" ? undefined : readClaim(lookup, { address, coin }, call.request.raw.signal),
       source === "indexed" ? undefined : verified(),
     ]);
     const answers = [
@@ -517,7 +527,7 @@ export const addressPrimaryName = endpoint({
 
 const eth = 60;
 const noSuchNames = { status: "unsupported", unsupported_reason: "record_family_not_supported" } as const;
-async function claimOf(
+async function readClaim(
   lookup: LookupContext["lookup"],
   { address, coin }: { address: Hex; coin: number },
   signal: AbortSignal,
@@ -603,14 +613,14 @@ export const addressCalendar = endpoint({
       home: homeOfRow(lookup.namespaces, row),
       parent: row.parent,
     }));
-    return { status: 200, text: calendarOf(address, rows, alarms) };
+    return { status: 200, text: writeCalendar(address, rows, alarms) };
   },
 });
 
 type Deadline = { row: NameRow; home: IndexedNamespace; parent: Hex | undefined };
 
 // Receives one name more than it shows if there are more.
-function calendarOf(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
+function writeCalendar(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
   const calendar = new ICalCalendar({
     name: `Names of ${address.slice(0, 6)}…${address.slice(-4)}`,
     prodId: "//nsindex//names//EN",
@@ -626,7 +636,7 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
   for (const { row, home, parent } of deadlines.slice(0, maxNames).sort(byDate)) {
     const { expires_at: expires, grace_ends_at: graceEnds } = row;
     if (!expires) continue;
-    const name = safeName(row);
+    const name = formatSafeName(row);
     const grace = Number(graceEnds) - Number(expires);
     // Anybody can register names below a registrar's own; any other name is its parent's to give.
     const afterwards =
@@ -658,7 +668,7 @@ function calendarOf(address: string, deadlines: readonly Deadline[], alarms: rea
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 
 // A name that is not normalized may contain line breaks, control characters and any number of characters.
-function safeName({ name, display_name }: NameRow): string {
+function formatSafeName({ name, display_name }: NameRow): string {
   const safe = isNormalizedName(name) ? display_name : name.replace(controls, "\ufffd");
   const characters = [...safe];
   return characters.length > shownCharacters ? `${characters.slice(0, shownCharacters).join("")}…` : safe;

@@ -14,7 +14,7 @@ import { atParameter, minBlockParameter } from "../kit/position.ts";
 
 const codes = ["invalid_input", "not_found", "unsupported", "stale", "overloaded", "internal_error"] as const;
 
-const coded = (code = "invalid_input", message: string, details: unknown = {}) => ({
+const buildError = (code = "invalid_input", message: string, details: unknown = {}) => ({
   error: { code, message, details },
 });
 
@@ -28,10 +28,10 @@ export const errorSchema = z.strictObject({
 });
 
 /** The body of a 413. */
-export const tooLarge = coded("invalid_input", bodyOfRest.refusal.message);
+export const tooLarge = buildError("invalid_input", bodyOfRest.refusal.message);
 
 /** The response to an unknown path under `/v1`. */
-export const unknownPath = coded("not_found", "There is no such path");
+export const unknownPath = buildError("not_found", "There is no such path");
 
 const ofReason = {
   plugin: "unsupported",
@@ -47,9 +47,9 @@ export const lookupEnvelope: Envelope = {
   schema: errorSchema,
   body: (error) =>
     isGateRefusal(error)
-      ? coded(ofReason[error.code], `${error.message} ${error.details}`)
-      : coded(error.code, error.message, error.details),
-  failure: coded("internal_error", "Internal Server Error"),
+      ? buildError(ofReason[error.code], `${error.message} ${error.details}`)
+      : buildError(error.code, error.message, error.details),
+  failure: buildError("internal_error", "Internal Server Error"),
   invalid: {
     schema: errorSchema,
     error: ({ issues }) => {

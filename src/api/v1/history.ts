@@ -131,7 +131,7 @@ type HistorySubject = {
 
 const maxCounted = 10_000;
 
-async function historyPage(
+async function readHistoryPage(
   { lookup }: LookupContext,
   call: HistoryCall,
   { list: subject, find, isCounted = false, lacks, parent }: HistorySubject,
@@ -202,7 +202,7 @@ export const nameHistory = endpoint({
     if (hasChildren) addKeys(call, subnamesKey(node));
     if (hasChildren && (node === baseNode || namespaces.some(({ leases }) => leases === node)))
       return refuse("invalid_input", "include=child_registrations is not supported for this name");
-    return historyPage(context, call, {
+    return readHistoryPage(context, call, {
       list: [node, hasChildren],
       parent: hasChildren ? node : undefined,
       find: ({ bind }) => {
@@ -231,8 +231,8 @@ export const addressHistory = endpoint({
     const { address } = call.params;
     namespacesIn(context.lookup, namespace);
     addKeys(call, ...keysOfAddress(namespaces, address));
-    const held = relation && (await heldNames(context, call, { address, holdings: relation }));
-    return historyPage(context, call, {
+    const held = relation && (await readHeldNames(context, call, { address, holdings: relation }));
+    return readHistoryPage(context, call, {
       list: [address, namespace, relation],
       isCounted: true,
       lacks: held?.isCut ? "too_many_names" : undefined,
@@ -286,7 +286,7 @@ export const blockHistory = endpoint({
     // Ids of events begin with their place, so that the primary keys find them: `-` sorts before `.`.
     const start = `${context.config.isSubgraphCompatible ? "" : `${chain}-`}${Number(block)}`;
     const where = `e.id >= '${start}-' AND e.id < '${start}.'`;
-    return historyPage(context, call, {
+    return readHistoryPage(context, call, {
       list: ["block", start, transaction_hash],
       isCounted: true,
       find: ({ bind }) => ({
@@ -298,7 +298,7 @@ export const blockHistory = endpoint({
 });
 
 /** The names that an address holds or held. `isCut`: whether there may be more. */
-async function heldNames(
+async function readHeldNames(
   { lookup }: LookupContext,
   call: StatementCall,
   { address, holdings }: { address: string; holdings: readonly Holding[] },
@@ -358,7 +358,11 @@ const notBegunAnswer = { description: "The feed has not started", schema: errorS
 const withAfter = new Set(["after", "finality", "page_size", "include", ...Object.keys(entryParameters)]);
 
 // A page of the feed. It ends before a reversal that follows an entry, so that all of its reversals come first.
-async function eventsAfter(id: string, call: StatementCall & { query: EventsQuery }, context: FeedContext) {
+async function readEventsAfter(
+  id: string,
+  call: StatementCall & { query: EventsQuery },
+  context: FeedContext,
+) {
   const { query, current, request } = call;
   const { lookup, feed } = context;
   for (const name of new URL(request.raw.url).searchParams.keys())
@@ -394,7 +398,7 @@ export const events = endpoint({
   query: eventsQuery,
   answers: { 200: feedAnswer, 404: notFoundAnswer, 503: notBegunAnswer },
   handle: (call, context: FeedContext) => {
-    if (call.query.after !== undefined) return eventsAfter(call.query.after, call, context);
+    if (call.query.after !== undefined) return readEventsAfter(call.query.after, call, context);
     if (call.query.finality !== "latest")
       refuse("invalid_input", "finality must be latest because collection routes read latest state");
     const { namespace, chain_id, registration_id, resolver, from_block, to_block, type } = call.query;
@@ -416,7 +420,7 @@ export const events = endpoint({
     else if (address !== undefined) addKeys(call, ...keysOfAddress(namespaces, address));
     else addKeys(call, parent === undefined ? keyOfAll : subnamesKey(parent));
     const filters = [namespace, chain_id, node, parent, address, resolver, registration_id, contract_address];
-    return historyPage(context, call, {
+    return readHistoryPage(context, call, {
       list: ["events", ...filters, from_block, to_block],
       isCounted: isOfName || resolver !== undefined,
       lacks: resolver && "resolver_pointer_events_not_listed",

@@ -57,11 +57,11 @@ const input = z.unknown().transform((value, context): NameInput | AddressInput =
 const maxCharacters = 100_000;
 // Longer texts are no names, and cost nothing.
 const maxPerName = 2_000;
-const sumOf = <T>(inputs: readonly T[], of: (given: T) => number) =>
+const sumBy = <T>(inputs: readonly T[], of: (given: T) => number) =>
   inputs.reduce((sum, given) => sum + of(given), 0);
-const charactersOf = (given: NameInput | AddressInput) =>
+const countCharacters = (given: NameInput | AddressInput) =>
   "name" in given && given.name.length <= maxPerName ? given.name.length : 0;
-const rowsOf = (given: NameInput | AddressInput) => ("address" in given ? readPageSize(given) : 0);
+const countRows = (given: NameInput | AddressInput) => ("address" in given ? readPageSize(given) : 0);
 
 const body = z.strictObject(
   {
@@ -70,10 +70,10 @@ const body = z.strictObject(
       // The length is checked before any input is parsed.
       .max(maxInputs, { error: `inputs must hold at most ${maxInputs}` })
       .pipe(z.array(input))
-      .refine((inputs) => sumOf(inputs, rowsOf) <= maxRows, {
+      .refine((inputs) => sumBy(inputs, countRows) <= maxRows, {
         error: `inputs must ask for at most ${maxRows} names of addresses in all: lower page_size`,
       })
-      .refine((inputs) => sumOf(inputs, charactersOf) <= maxCharacters, {
+      .refine((inputs) => sumBy(inputs, countCharacters) <= maxCharacters, {
         error: `inputs must have names of at most ${maxCharacters} characters in all`,
       })
       .describe("Names and addresses: `{id?, name}` or `{id?, address, relation?, page_size?, cursor?}`"),
@@ -140,7 +140,7 @@ export const lookup = endpoint({
     const asked = inputs.map((given, at) => ({ given, at }));
     const names = asked.filter((one): one is NumberedInput<NameInput> => "name" in one.given);
     const addresses = asked.filter((one): one is NumberedInput<AddressInput> => "address" in one.given);
-    await Promise.all([ofNames(source, names, options), ofAddresses(source, addresses, options)]);
+    await Promise.all([lookUpNames(source, names, options), lookUpAddresses(source, addresses, options)]);
     const meta = asOfWithToken(call.current, source.hashOf);
     const comma = (at: number) => (at === 0 ? "" : ",");
     const data = results.map((result, at) => `${comma(at)}${result}`);
@@ -178,7 +178,7 @@ type LookupSource = LookupContext["lookup"];
 // Other requests run after this many characters of results.
 const charactersWritten = 65_536;
 
-async function ofNames(
+async function lookUpNames(
   source: LookupSource,
   asked: NumberedInput<NameInput>[],
   options: LookupOptions,
@@ -189,13 +189,13 @@ async function ofNames(
   const pace = createPacer(charactersWritten);
   for (const [index, one] of read.entries()) {
     const { given, at } = asked[index] as NumberedInput<NameInput>;
-    const text = JSON.stringify(nameResult(source, { given, ...one }, options));
+    const text = JSON.stringify(buildNameResult(source, { given, ...one }, options));
     results[at] = text;
     await pace(text.length);
   }
 }
 
-function nameResult(
+function buildNameResult(
   { namespaces, known }: LookupSource,
   { given, name, ...read }: { given: NameInput; name: GivenName; found: FoundName | null },
   { isFeed, namespace }: LookupOptions,
@@ -223,7 +223,7 @@ type NormalizationReason = NonNullable<Result["normalization"]>["reason"];
 const both = ["owner", "manager"] as const;
 const wrongAddress = "address must be a 0x-prefixed 20-byte hex string";
 
-async function ofAddresses(
+async function lookUpAddresses(
   source: LookupSource,
   given: NumberedInput<AddressInput>[],
   options: LookupOptions,
@@ -232,7 +232,7 @@ async function ofAddresses(
   const homes = namespacesIn(source, namespace).map((home) => source.namespaces.indexOf(home) + 1);
   const wrong = { kind: "address" as const, status: "failed" as const, failure_reason: wrongAddress };
   for (const { given: input, at } of given)
-    if (!isAddress(input)) results[at] = JSON.stringify({ input: echoOf(input), ...wrong });
+    if (!isAddress(input)) results[at] = JSON.stringify({ input: echoInput(input), ...wrong });
   // Inputs that differ in their id alone are read once: a batch often asks for one address many times.
   const equal = Map.groupBy(
     given.filter((one) => isAddress(one.given)),
@@ -258,12 +258,12 @@ async function ofAddresses(
     }));
     const result: Omit<Result, "input"> = { kind: "address", status: "ok", records, page };
     const rest = JSON.stringify(result).slice(1);
-    for (const { given, at } of inputs) results[at] = `{"input":${JSON.stringify(echoOf(given))},${rest}`;
+    for (const { given, at } of inputs) results[at] = `{"input":${JSON.stringify(echoInput(given))},${rest}`;
   });
 }
 
 // The input with its defaults; relations in the order of rows.
-const echoOf = (given: AddressInput) => ({
+const echoInput = (given: AddressInput) => ({
   ...given,
   relation: given.relation?.join(","),
 });

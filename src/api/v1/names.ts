@@ -103,7 +103,7 @@ type OneCall = StatementCall & {
 };
 
 /** The namespace of a name. Refuses another one than was asked for. */
-function homeIn(lookup: LookupContext["lookup"], row: { home: number }, asked: string | undefined) {
+function requireHome(lookup: LookupContext["lookup"], row: { home: number }, asked: string | undefined) {
   const home = homeOfRow(lookup.namespaces, row);
   if (asked !== undefined && !namespacesIn(lookup, asked).includes(home))
     refuse("not_found", "The index has never seen this name");
@@ -117,7 +117,7 @@ async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: str
   const { params, query, current } = call;
   const read = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });
   const { row } = read.found;
-  const home = homeIn(lookup, row, query.namespace);
+  const home = requireHome(lookup, row, query.namespace);
   const position = asOfWithToken(current, lookup.hashOf);
   requireLatest(query.finality, { current, chainId: home.chainId, what });
   // Records under record ids and aliases of ENSv2 are no events of a name.
@@ -206,7 +206,7 @@ export async function answerRecords(
   const isMissing = ([, { status }]: [string, RecordAnswer]) => status === "unsupported" || !isProven;
   const asked = source === "auto" && keys ? [...indexed].filter(isMissing).map(([key]) => key) : [];
   const wanted = source === "verified" ? known : asked;
-  const live = await liveRecordsOf(context, call, { name, keys: wanted });
+  const live = await readLiveRecords(context, call, { name, keys: wanted });
   const records = Object.fromEntries(
     known.map((key) => {
       const answer = live.get(key) ?? indexed.get(key) ?? unset;
@@ -214,26 +214,26 @@ export async function answerRecords(
       return [key, decoded === undefined ? answer : { ...answer, decoded }];
     }),
   );
-  const inventory = include.includes("inventory") ? inventoryOf(row, found) : undefined;
+  const inventory = include.includes("inventory") ? buildInventory(row, found) : undefined;
   const data = { namespace: row.namespace, resolver: row.resolver ?? null, records, inventory };
   const isVerified = source === "verified" || wanted.length > 0;
   if (isVerified) addKeys(call, unkeyed);
   const meta = {
     ...position,
-    ...(inventory && !row.records && unknownInventory(inventory.abi_unsupported_reason)),
+    ...(inventory && !row.records && buildUnknownInventory(inventory.abi_unsupported_reason)),
     source: isVerified ? ("verified" as const) : ("indexed" as const),
   };
   return { status: 200 as const, body: { data, meta }, isCached: !isVerified };
 }
 
-const unknownInventory = (unsupported_reason = "") => ({
+const buildUnknownInventory = (unsupported_reason = "") => ({
   completeness: "unsupported" as const,
   unsupported_fields: ["inventory"],
   unsupported_reason,
 });
 
 /** The keys of a name's records, those that no request can ask for included. */
-function inventoryOf(row: NameRow, found: FoundName): z.output<typeof inventorySchema> {
+function buildInventory(row: NameRow, found: FoundName): z.output<typeof inventorySchema> {
   const { records, status, unresolvable_reason } = row;
   const abis = records?.seen_abis;
   const isUnsupported = (key: string) =>
@@ -255,10 +255,10 @@ function inventoryOf(row: NameRow, found: FoundName): z.output<typeof inventoryS
 }
 
 const unset: RecordAnswer = { status: "not_found" };
-const numberOf = (key: string) => BigInt(key.slice("addr:".length));
+const parseAddressKey = (key: string) => BigInt(key.slice("addr:".length));
 
 /** The chain's records by key. Keys that it cannot be asked for are `unsupported` or `failed`. */
-async function liveRecordsOf(
+async function readLiveRecords(
   context: ResolveContext,
   call: LiveCall,
   { name, keys }: { name: string; keys: readonly string[] },
@@ -275,7 +275,7 @@ async function liveRecordsOf(
   if (!isNormalizedName(name))
     return all({ status: "unsupported", unsupported_reason: "verified_records_not_supported" });
   const selection = {
-    addresses: addresses.map(numberOf),
+    addresses: addresses.map(parseAddressKey),
     texts: [...new Set(texts.map(toTextKey))],
     data: data.map(toDataKey),
     contenthash: keys.includes("contenthash"),
@@ -285,12 +285,12 @@ async function liveRecordsOf(
     records: await resolveRecords(resolution, { name, selection }),
   }));
   if ("failure_reason" in found) return all({ status: "failed", ...found });
-  return new Map(keys.map((key) => [key, answerOf(found.records, key)]));
+  return new Map(keys.map((key) => [key, pickAnswer(found.records, key)]));
 }
 
-function answerOf({ addresses, texts, data, ...others }: Records, key: string): RecordAnswer {
+function pickAnswer({ addresses, texts, data, ...others }: Records, key: string): RecordAnswer {
   const read = () => {
-    if (isAddressKey(key)) return addresses?.[String(numberOf(key))];
+    if (isAddressKey(key)) return addresses?.[String(parseAddressKey(key))];
     if (isTextRecordKey(key)) return texts?.[toTextKey(key)];
     return isDataKey(key) ? data?.[toDataKey(key)] : others[key === "name" ? "name" : "contenthash"];
   };
@@ -327,7 +327,7 @@ export const subnames = endpoint({
     const { lookup } = context;
     const { namespace, q, match, sort, order, include_expired, include = [] } = call.query;
     const { node, found } = await readNameOfPath(lookup, call.params.name, call);
-    homeIn(lookup, found.row, namespace);
+    requireHome(lookup, found.row, namespace);
     // Counts also depend on deeper subnames, so the response has the key of all.
     addKeys(call, include.includes("counts") ? keyOfAll : subnamesKey(node));
     const listing = await listPage(context, call, {
@@ -378,12 +378,12 @@ export const search = endpoint({
       refuse("invalid_input", `namespace is invalid: indexed are ${namesOfNamespaces(lookup)}`);
     if (sort === "relevance" && call.query.match !== undefined)
       refuse("invalid_input", "match has no meaning with sort=relevance");
-    const text = fragmentOf(q, match);
+    const text = normalizeFragment(q, match);
     const filters = [
       ...inNamespace(lookup, namespace),
       ...(status === undefined ? [] : ["names.status = 'active'"]),
     ];
-    if (sort === "relevance") return relevant(context, call, { text, filters });
+    if (sort === "relevance") return listRelevant(context, call, { text, filters });
     return listPage(context, call, {
       list: ["search", text, match, namespace, status],
       isCommon: true,
@@ -401,7 +401,7 @@ export const search = endpoint({
   },
 });
 
-async function relevant(
+async function listRelevant(
   { lookup }: LookupContext,
   call: StatementCall & { query: z.output<typeof searchQuery> },
   { text, filters }: { text: string; filters: readonly string[] },
@@ -418,7 +418,7 @@ async function relevant(
 }
 
 // Normalizes the text between leading and trailing dots, which mark label boundaries.
-function fragmentOf(q: string, match: "prefix" | "contains"): string {
+function normalizeFragment(q: string, match: "prefix" | "contains"): string {
   const start = match === "contains" && q.startsWith(".") ? "." : "";
   const end = q.length > 1 && q.endsWith(".") ? "." : "";
   const inner = q.slice(start.length, q.length - end.length);
@@ -482,7 +482,7 @@ type DeadlinesQuery = z.output<typeof deadlinesQuery>;
 const notOneWindow = "Give expires_after or expires_before, or expires_window, or the same of grace_ends";
 
 // Exactly one kind of deadline, as a range or as windows.
-function windowsOf(asked: DeadlinesQuery) {
+function listWindows(asked: DeadlinesQuery) {
   const families = (["expires", "grace_ends"] as const).flatMap((kind) => {
     const { [`${kind}_after` as const]: from, [`${kind}_before` as const]: to } = asked;
     checkOrder({ [`${kind}_after`]: from, [`${kind}_before`]: to });
@@ -500,7 +500,7 @@ function windowsOf(asked: DeadlinesQuery) {
   return { ...family, isGrace: family.kind === "grace_ends" };
 }
 
-function namesOfAgents(
+function listNamesOfAgents(
   context: LookupContext,
   call: StatementCall & { query: DeadlinesQuery },
   prefix: string,
@@ -543,8 +543,9 @@ export const deadlineNames = endpoint({
     const { lookup } = context;
     const { query: asked, current } = call;
     const { namespace, parent, authority, order } = asked;
-    if (asked.record_key_prefix !== undefined) return namesOfAgents(context, call, asked.record_key_prefix);
-    const { isGrace, windows, member } = windowsOf(asked);
+    if (asked.record_key_prefix !== undefined)
+      return listNamesOfAgents(context, call, asked.record_key_prefix);
+    const { isGrace, windows, member } = listWindows(asked);
     addKeys(call, keyOfAll);
     const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
     const types = deadlineOrder(0).map(({ type }) => type);

@@ -130,7 +130,7 @@ async function readPage<T>(
 
 // SQL conditions on ids of resolvers, each of one name: all of a contract's, in the order of nodes. In subgraph mode
 // they have no chain.
-const idsOf = (id: string, { params: { chain_id, address } }: OverviewCall) =>
+const buildIdConditions = (id: string, { params: { chain_id, address } }: OverviewCall) =>
   [`${chain_id}-${address}-`, `${address}-`].map((start) => `${id} > '${start}' AND ${id} < '${start}~'`);
 
 /**
@@ -140,7 +140,7 @@ const idsOf = (id: string, { params: { chain_id, address } }: OverviewCall) =>
 async function readResolver(lookup: OverviewSource, call: OverviewCall, what = "resolver") {
   const { chain_id, address } = call.params;
   const opened = openContract(lookup, call, what);
-  const seen = idsOf("s.id", call).map((ids) => `EXISTS (SELECT FROM resolver s WHERE ${ids})`);
+  const seen = buildIdConditions("s.id", call).map((ids) => `EXISTS (SELECT FROM resolver s WHERE ${ids})`);
   const sql = `SELECT json_build_object('isSeen', ${seen.join(" OR ")}, 'implementation', c.implementation,
     'hasRecordIds', c.has_record_ids, 'isUpgraded', c.is_upgraded)::text
   FROM (SELECT) one LEFT JOIN v2_contracts c ON c.chain_id = ${chain_id} AND c.address = '${address}'`;
@@ -153,7 +153,7 @@ async function readResolver(lookup: OverviewSource, call: OverviewCall, what = "
 }
 
 // The response without rows where the index cannot tell which there are.
-function notListed(meta: Meta, { query }: OverviewCall, reason = "resolver_enumeration_not_supported") {
+function answerNotListed(meta: Meta, { query }: OverviewCall, reason = "resolver_enumeration_not_supported") {
   const gap = { completeness: "unsupported" as const, unsupported_reason: reason };
   const { page } = openPage(query, [], []).of([]);
   return { status: 200 as const, body: { data: [], page, meta: { ...meta, ...gap } } };
@@ -198,7 +198,7 @@ async function boundNames(
   const found = {
     list: ["bound_names"],
     from: [first, ...(v2 ? [second] : [])].flatMap((part) =>
-      idsOf(id, call).map((ofContract) => `${part} AND ${ofContract}`),
+      buildIdConditions(id, call).map((ofContract) => `${part} AND ${ofContract}`),
     ),
     order: { [id]: "text" as const },
     row: `json_build_object('node', right(${id}, 66), 'isEntry', e.is_entry)`,
@@ -230,7 +230,8 @@ const resolverLinks = endpoint({
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { home, kind, isKnown, meta } = await readResolver(lookup, call);
-    if (kind !== "records") return notListed(meta, call, isKnown ? "record_links_not_applicable" : undefined);
+    if (kind !== "records")
+      return answerNotListed(meta, call, isKnown ? "record_links_not_applicable" : undefined);
     const { rows, page } = await readPage<Link>(lookup, call, {
       list: ["links"],
       from: `v2_record_links l WHERE l.chain_id = ${chain_id} AND l.resolver = '${address}' AND l.record_id > 0`,
@@ -260,7 +261,7 @@ const resolverRoles = endpoint({
   handle: async (call, { lookup }: LookupContext) => {
     const { chain_id, address } = call.params;
     const { kind, meta } = await readResolver(lookup, call);
-    if (kind !== "records" && kind !== "nodes") return notListed(meta, call);
+    if (kind !== "records" && kind !== "nodes") return answerNotListed(meta, call);
     const holder = kind === "records" ? "recordResolver" : "resolver";
     const { rows, page } = await readPage<StoredRole & { granted: Placed | null }>(lookup, call, {
       list: ["roles"],
@@ -394,7 +395,7 @@ const registryOverview = endpoint({
     };
     const { rows, page } = await readPage<PathPlace>(lookup, call, references, isCounted);
     const roles = isCounted ? `, 'roles', ${countUpTo(max, rolesOfRegistry(v2, address))}` : "";
-    const counts = `json_build_object('labels', ${countUpTo(max, `${labelsOf(registry)} ${inOrder}`)}${roles})`;
+    const counts = `json_build_object('labels', ${countUpTo(max, `${buildLabelsSql(registry)} ${inOrder}`)}${roles})`;
     const sql = `SELECT json_build_array(${counts})::text WHERE $1::bigint[] IS NOT NULL`;
     const [counted] = isProven ? await openStatement(lookup, call).rows<RegistryCounts>(sql) : [];
     const data = {
@@ -415,7 +416,7 @@ const registryOverview = endpoint({
 
 // Rows `e` of `v2_domains` for the labels under the registry's name. An unregistered one has neither an owner nor a
 // date to come.
-const labelsOf = ({ v2, place, address }: FoundRegistry) => `v2_domains e
+const buildLabelsSql = ({ v2, place, address }: FoundRegistry) => `v2_domains e
   WHERE ${place ? `e.path = ${place.path} AND e.parent_id = '${place.node}'` : "false"} AND e.chain_id = ${v2.chainId}
     AND e.registry = '${address}' AND (e.owner_id <> '${zeroAddress}' OR e.expiry_date > ${indexTime})`;
 const inOrder = `ORDER BY ${Object.keys(byName).join(", ")}`;
@@ -453,7 +454,7 @@ const registryLabels = endpoint({
     const counted = include?.includes("counts") ? `, 'holders', ${holdersSql(registry.v2)}` : "";
     const list = {
       list: ["labels", owner, exclude_owner],
-      from: `${labelsOf(registry)}${ofOwner}${ofOthers}`,
+      from: `${buildLabelsSql(registry)}${ofOwner}${ofOthers}`,
       order: byName,
       row: `json_build_object('node', e.id, 'owner', nullif(e.owner_id, '${zeroAddress}')${counted})`,
     };

@@ -21,7 +21,7 @@ export type RelationOfState = (typeof ofState)[number];
 export type Relation = { of: readonly RelationOfState[]; alone?: (typeof standAlone)[number] };
 
 // Those of `known` among words, in this order; `any` is all of them. Undefined if there is another word, or none.
-const relationsIn = <T extends RelationOfState>(words: readonly string[], known: readonly T[]) =>
+const pickRelations = <T extends RelationOfState>(words: readonly string[], known: readonly T[]) =>
   words.length > 0 && words.every((word) => word === "any" || known.some((one) => one === word))
     ? known.filter((one) => words.includes("any") || words.includes(one))
     : undefined;
@@ -36,7 +36,7 @@ const relationWords = <T>(read: (words: readonly string[]) => T | undefined, err
 
 /** Some of the known relations by the state in force. */
 export const relationsText = <const T extends readonly RelationOfState[]>(known: T, error: string) =>
-  relationWords<readonly T[number][]>((words) => relationsIn(words, known), error);
+  relationWords<readonly T[number][]>((words) => pickRelations(words, known), error);
 
 const wrongRelation =
   "relation must be any, some of owner, manager and role_holder, or resolves_to or former_owner alone";
@@ -44,7 +44,7 @@ const wrongRelation =
 /** A relation: some by the state in force, or one that stands alone. */
 export const relationText = relationWords((words): Relation | undefined => {
   const alone = standAlone.find((one) => words.length === 1 && one === words[0]);
-  const of = relationsIn(words, ofState);
+  const of = pickRelations(words, ofState);
   return alone ? { of: [], alone } : of && { of };
 }, wrongRelation).default({ of: ofState });
 

@@ -126,7 +126,7 @@ export const lookupPermissions = endpoint({
     return {
       status: 200,
       body: {
-        data: isAsked ? data.map((row) => ({ ...row, lineage: lineageOf(row) })) : data,
+        data: isAsked ? data.map((row) => ({ ...row, lineage: deriveLineage(row) })) : data,
         page: { ...page, ...more },
         meta: { ...describePosition(call.current, lookup.hashOf), ...meta },
         restrictions,
@@ -135,7 +135,7 @@ export const lookupPermissions = endpoint({
   },
 });
 
-function lineageOf({ grant_scope, eac_resource, wrapper_state }: Permission): Permission["lineage"] {
+function deriveLineage({ grant_scope, eac_resource, wrapper_state }: Permission): Permission["lineage"] {
   if (grant_scope.kind === "root" || grant_scope.kind === "registry" || eac_resource !== undefined)
     return { grant: { kind: "event" } };
   if (wrapper_state !== undefined) return { grant: { kind: "ens_v1_authority", relation: "holder" } };
@@ -144,15 +144,15 @@ function lineageOf({ grant_scope, eac_resource, wrapper_state }: Permission): Pe
 
 function find(asked: PageRequest): Promise<FoundRows> {
   const { name, registration_id, registry } = asked.call.query;
-  const root = registry && handleOf(registry.chainId, { ...registry, resource: wholeContract });
+  const root = registry && buildHandle(registry.chainId, { ...registry, resource: wholeContract });
   const handle = registration_id ?? root;
-  if (name !== undefined || handle?.split("-")[1]?.length === 66) return ofName(asked);
-  if (handle === undefined) return ofAddress(asked);
-  return ofContract(asked, handle, (root ?? handle) !== handle);
+  if (name !== undefined || handle?.split("-")[1]?.length === 66) return readNamePermissions(asked);
+  if (handle === undefined) return readAddressPermissions(asked);
+  return readContractPermissions(asked, handle, (root ?? handle) !== handle);
 }
 
 /** Id of what roles on a resource of a contract are for, unless that is a name's registration. */
-const handleOf = (chainId: number, { address, resource }: Record<"address" | "resource", string>) =>
+const buildHandle = (chainId: number, { address, resource }: Record<"address" | "resource", string>) =>
   `${chainId}-${address}-${resource === wholeContract ? "root" : resource}`;
 
 type PermissionSubject = Pick<Permission, "registration_id" | "name" | "authority_context">;
@@ -176,25 +176,25 @@ export async function readRoleRows(
     const row = role.node === null ? undefined : names.get(role.node);
     const holder = role.kind === "registry" ? row?.v2?.path?.at(-1) : row?.resolver;
     const id = row?.v2?.isInForce && holder === role.address && root ? registrationId(row, root) : undefined;
-    return ofRole(role, chainId, {
-      registration_id: id ?? handleOf(chainId, role),
+    return toRolePermission(role, chainId, {
+      registration_id: id ?? buildHandle(chainId, role),
       name: row?.name,
       authority_context: "resource_audit",
     });
   });
 }
 
-function ofRole(role: StoredRole, chainId: number, subject: PermissionSubject): Positioned {
+function toRolePermission(role: StoredRole, chainId: number, subject: PermissionSubject): Positioned {
   const grant = toGrant(role, chainId);
   return { after: [byRoles, ...role.after], row: grant && { ...grant, ...subject } };
 }
 
-function ofGrant(grant: Grant, row: StoredName, subject: PermissionSubject): Permission {
+function toGrantPermission(grant: Grant, row: StoredName, subject: PermissionSubject): Permission {
   const { wrapper_state, wrapper_fuses } = wrapperFacts(row) ?? {};
   return { ...grant, ...subject, ...(wrapper_fuses && { wrapper_state, wrapper_fuses }) };
 }
 
-async function ofName({ lookup, call, after, limit }: PageRequest): Promise<FoundRows> {
+async function readNamePermissions({ lookup, call, after, limit }: PageRequest): Promise<FoundRows> {
   const { name, registration_id, address, registry, namespace } = call.query;
   const given = [name ?? registration_id?.split("-")[1] ?? ""];
   const [one] = await readGivenNames(lookup, call, { given });
@@ -215,11 +215,11 @@ async function ofName({ lookup, call, after, limit }: PageRequest): Promise<Foun
   ]);
   const ofWhole = ({ kind, resource }: StoredRole) => kind === "registry" && resource === wholeContract;
   const subjectOf = (role: StoredRole) =>
-    ofWhole(role) ? { registration_id: handleOf(home.chainId, role), authority_context: context } : own;
+    ofWhole(role) ? { registration_id: buildHandle(home.chainId, role), authority_context: context } : own;
   const isAsked = (role: StoredRole) => !registry || (ofWhole(role) && role.address === registry.address);
   const rows = [
     ...roles.map((role) => {
-      const one = ofRole(role, home.chainId, subjectOf(role));
+      const one = toRolePermission(role, home.chainId, subjectOf(role));
       // A row that was read keeps its position.
       return isAsked(role) ? one : { ...one, row: undefined };
     }),
@@ -227,7 +227,7 @@ async function ofName({ lookup, call, after, limit }: PageRequest): Promise<Foun
       .filter((grant) => address === undefined || grant.address === address)
       .map((grant) => ({
         after: [byNames, grant.address, grant.grant_scope.kind, ""],
-        row: ofGrant(grant, row, own),
+        row: toGrantPermission(grant, row, own),
       }))
       .sort((a, b) => (String(a.after) < String(b.after) ? -1 : 1))
       .filter((one) => after === undefined || String(one.after) > String(after)),
@@ -237,7 +237,11 @@ async function ofName({ lookup, call, after, limit }: PageRequest): Promise<Foun
 }
 
 // `isOther`: another contract than the registry that is asked for too.
-async function ofContract(asked: PageRequest, handle: string, isOther: boolean): Promise<FoundRows> {
+async function readContractPermissions(
+  asked: PageRequest,
+  handle: string,
+  isOther: boolean,
+): Promise<FoundRows> {
   const { lookup, call, after, limit } = asked;
   const { address: account, registry, namespace } = call.query;
   const [chain, contract, resource] = handle.split("-") as [string, Hex, string];
@@ -251,10 +255,10 @@ async function ofContract(asked: PageRequest, handle: string, isOther: boolean):
   // The contract is a registry, or all of its roles are a resolver's.
   const counted = roles.filter(({ kind }) => registry === undefined || kind === "registry");
   const subject = { registration_id: handle, authority_context: "resource_audit" as const };
-  return { rows: counted.map((role) => ofRole(role, Number(chain), subject)), meta };
+  return { rows: counted.map((role) => toRolePermission(role, Number(chain), subject)), meta };
 }
 
-async function ofAddress({ lookup, call, after, limit }: PageRequest): Promise<FoundRows> {
+async function readAddressPermissions({ lookup, call, after, limit }: PageRequest): Promise<FoundRows> {
   const { address: account = zeroAddress, namespace } = call.query;
   const isLater = after?.[0] === byNames;
   const root = lookup.namespaces[0]?.namespace;
@@ -264,13 +268,16 @@ async function ofAddress({ lookup, call, after, limit }: PageRequest): Promise<F
   const rows = await readRoleRows(lookup, call, roles);
   const isFull = end !== null || roles.length === limit;
   const start = isLater ? after?.slice(1) : undefined;
-  const held = isFull ? [] : await ofHolder({ lookup, call, after: start, limit }, account);
+  const held = isFull ? [] : await readHolderPermissions({ lookup, call, after: start, limit }, account);
   return { rows: [...rows, ...held], meta: partly(everySurface), end: end && [byRoles, ...end] };
 }
 
 // Grants of the names that an address holds in the first generation: over the registration and at its resolver, by
 // name.
-async function ofHolder({ lookup, call, after, limit }: PageRequest, account: Hex): Promise<Positioned[]> {
+async function readHolderPermissions(
+  { lookup, call, after, limit }: PageRequest,
+  account: Hex,
+): Promise<Positioned[]> {
   const { namespaces } = lookup;
   if (isCustodian(namespaces, account)) return [];
   const statement = openStatement(lookup, call);
@@ -298,6 +305,6 @@ async function ofHolder({ lookup, call, after, limit }: PageRequest, account: He
       name: row.name,
       authority_context: "resource_audit",
     };
-    return { after: [byNames, ...after], row: grant && ofGrant(grant, row, subject) };
+    return { after: [byNames, ...after], row: grant && toGrantPermission(grant, row, subject) };
   });
 }

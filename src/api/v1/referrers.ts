@@ -65,7 +65,7 @@ const query = {
 
 type ReferrersQuery = Omit<z.output<z.ZodObject<typeof query>>, keyof typeof listPosition>;
 
-function rankingOf(
+function chooseRanking(
   { subregistries, editions, referrals }: ReferrersContext,
   asked: ReferrersQuery,
   current: CurrentStatus,
@@ -92,7 +92,7 @@ function rankingOf(
   return referrals(filter, { edition, heads });
 }
 
-function rowOf({ ensv2 }: ReferrersContext, one: Referrer): z.output<typeof referrerSchema> {
+function buildRow({ ensv2 }: ReferrersContext, one: Referrer): z.output<typeof referrerSchema> {
   const { award } = one;
   return {
     rank: one.rank,
@@ -132,11 +132,11 @@ export const referrers = endpoint({
     const { query: asked, current } = call;
     const { from, to, parent, edition } = asked;
     const opened = openPage(asked, ["referrers", from, to, parent, edition], ["numeric"]);
-    const all = await rankingOf(context, asked, current);
+    const all = await chooseRanking(context, asked, current);
     const start = Number(opened.after?.[0] ?? 0);
     const rows = all.slice(start, start + opened.size + 1).map((one) => ({ one, after: [String(one.rank)] }));
     const { shown, page } = opened.of(rows, all.length);
-    const data = shown.map(({ one }) => rowOf(context, one));
+    const data = shown.map(({ one }) => buildRow(context, one));
     return { status: 200, body: { data, page, meta: describePosition(current, context.lookup.hashOf) } };
   },
 });
@@ -153,9 +153,9 @@ export const referrer = endpoint({
   handle: async (call, context: ReferrersContext) => {
     const { params, query: asked, current } = call;
     const address = params.address.toLowerCase();
-    const found = (await rankingOf(context, asked, current)).find((one) => one.referrer === address);
+    const found = (await chooseRanking(context, asked, current)).find((one) => one.referrer === address);
     const none = { rank: 0, referrer: address, count: 0, duration: 0n, revenue: [] };
-    const data = rowOf(context, found ?? none);
+    const data = buildRow(context, found ?? none);
     const meta = describePosition(current, context.lookup.hashOf);
     return { status: 200, body: { data: { ...data, rank: found ? data.rank : null }, meta } };
   },

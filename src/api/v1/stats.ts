@@ -125,7 +125,7 @@ const usualPeriods = { day: 90, week: 53, month: 36 };
 const maxPeriods = 4_000;
 
 // The first days of the periods that are asked for. `today`: the day of the newest block.
-function periodsOf({ interval, from, to }: StatsQuery, today: number, isAhead = false): number[] {
+function listPeriods({ interval, from, to }: StatsQuery, today: number, isAhead = false): number[] {
   checkOrder({ from, to });
   const usual = usualPeriods[interval] - 1;
   const newest = Math.min(to ?? today, today);
@@ -146,7 +146,7 @@ type StatsSource = LookupContext["lookup"];
 
 // The nodes below which names are asked for. Where accounts are counted, an empty text for all names: some have names
 // below several.
-function parentsOf(
+function listParents(
   { namespaces }: StatsSource,
   { chain_id, parent }: StatsQuery,
   isOfAccounts: boolean,
@@ -169,14 +169,14 @@ function parentsOf(
 /** A row of a figure: the first day of its period, what it differs by, and the columns. */
 export type FigureRow = { date: string; [member: string]: string | number | null };
 
-const partMembers = ({ part: kind }: FigureOverTime, part: string, v2: IndexedNamespace["v2"]) => {
+const buildPartMembers = ({ part: kind }: FigureOverTime, part: string, v2: IndexedNamespace["v2"]) => {
   if (kind !== "currency") return kind === undefined ? {} : { [kind]: part };
   if (part === "" || v2 === undefined) return { currency: "ETH" };
   return { currency: v2.currencyOf(v2.chainId, part as Hex) ?? "ERC20", token: part };
 };
 
 // A row for each period and part: zero where nothing happened, none where nothing was counted.
-function rowsOf(
+function buildRows(
   figure: FigureOverTime,
   found: readonly Figure[],
   periods: number[],
@@ -188,7 +188,10 @@ function rowsOf(
   return [-1, ...periods].flatMap((period) =>
     parts.flatMap((part): FigureRow[] => {
       const values = figures.get(`${period} ${part}`);
-      const row: FigureRow = { date: dateOf(period), ...partMembers(figure, part, lookup.namespaces[0]?.v2) };
+      const row: FigureRow = {
+        date: formatDate(period),
+        ...buildPartMembers(figure, part, lookup.namespaces[0]?.v2),
+      };
       for (const [name, metric] of Object.entries(figure.columns)) {
         const [plus, minus] = [metric, figure.minus ?? ""].map((one) => BigInt(values?.[one] ?? 0));
         const value = (plus ?? 0n) - (minus ?? 0n) + (sums.get(name) ?? 0n);
@@ -202,9 +205,9 @@ function rowsOf(
   );
 }
 
-const dateOf = (day: number) => new Date(day * daySeconds * 1_000).toISOString().slice(0, 10);
+const formatDate = (day: number) => new Date(day * daySeconds * 1_000).toISOString().slice(0, 10);
 
-const shapeOf = ({ columns, part }: FigureOverTime) => ({
+const buildShape = ({ columns, part }: FigureOverTime) => ({
   date: z.iso.date().describe("The first day of the period"),
   ...(part === "of" ? { of: z.string().describe("Kind of names") } : {}),
   ...(part === "currency" ? { currency: z.string(), token: addressSchema.optional() } : {}),
@@ -215,7 +218,7 @@ const shapeOf = ({ columns, part }: FigureOverTime) => ({
 });
 
 // The responses of an endpoint with rows of a schema.
-const answersOf = <S extends z.ZodType>(row: S) => ({
+const buildAnswers = <S extends z.ZodType>(row: S) => ({
   200: {
     description: "The figures",
     schema: z.strictObject({ data: z.array(row), meta: metaSchema }),
@@ -229,16 +232,16 @@ async function answer(path: string, call: StatsCall, lookup: StatsSource) {
   const figure = figuresOverTime[path] as FigureOverTime;
   const { query, current, request } = call;
   const today = Math.floor(current.snapshot.omnichainSnapshot.omnichainIndexingCursor / daySeconds);
-  const periods = periodsOf(query, today, figure.isAhead);
+  const periods = listPeriods(query, today, figure.isAhead);
   const [from = today] = periods;
   const asked = {
     metrics: [...Object.values(figure.columns), figure.minus ?? []].flat(),
-    parents: figure.part === "of" ? [""] : parentsOf(lookup, query, path === "holders"),
+    parents: figure.part === "of" ? [""] : listParents(lookup, query, path === "holders"),
     ...{ interval: query.interval, kind: figure.kind, from },
     to: startOfPeriod(periods.at(-1) ?? from, query.interval, 1),
   };
   const block = JSON.stringify([current.heads, describePosition(current, () => undefined).as_of]);
-  const data = rowsOf(
+  const data = buildRows(
     figure,
     await readFigures({ ...lookup, block }, asked, request.raw.signal),
     periods,
@@ -253,7 +256,7 @@ async function answer(path: string, call: StatsCall, lookup: StatsSource) {
   return {
     status: 200 as const,
     headers,
-    text: stringify(data, { header: true, columns: Object.keys(shapeOf(figure)) }),
+    text: stringify(data, { header: true, columns: Object.keys(buildShape(figure)) }),
   };
 }
 
@@ -267,7 +270,7 @@ function createFigure(path: string, figure: FigureOverTime) {
     description: `${figure.description} By day, week or month, oldest first, JSON or CSV.`,
     query: closedQuery(isOfAll ? ofAll : ofParents),
     needs: { ...needsNames, plugins: [...needsNames.plugins, ...plugins] },
-    answers: answersOf(z.strictObject(shapeOf(figure)) as z.ZodType<FigureRow>),
+    answers: buildAnswers(z.strictObject(buildShape(figure)) as z.ZodType<FigureRow>),
     handle: (call, { lookup }: LookupContext) => answer(path, call as StatsCall, lookup),
   });
 }
@@ -290,7 +293,7 @@ export const topParents = endpoint({
   summary: "Names with the most direct subnames",
   description: "Up to 100, as the index counted them in the last hour, without names that are only in ENSv2.",
   query: closedQuery({ page_size: cursorParameters.page_size, min_block: minBlockParameter }),
-  answers: answersOf(parentSchema),
+  answers: buildAnswers(parentSchema),
   handle: async ({ query, current, request }, { lookup }: LookupContext) => {
     const sql = `SELECT (${stateSql("coverage")} -> 'parents')::text`;
     const [text] = await lookup.database.row(sql, [], request.raw.signal);

@@ -60,10 +60,10 @@ export function startWebhooks(options: WebhookOptions) {
   const release = () =>
     held.size === 0 ? undefined : positions.release(database.schema).catch(() => undefined);
   const loops = () => [
-    rounds(hold, "Webhooks: the database cannot be used", tools).then(release),
+    runRounds(hold, "Webhooks: the database cannot be used", tools).then(release),
     ...deliveries.map(({ name, step }) => {
       const next = async () => (held.has(name) ? step() : idleMs);
-      return rounds(next, `Webhook ${name}: the feed or the database cannot be used`, tools);
+      return runRounds(next, `Webhook ${name}: the feed or the database cannot be used`, tools);
     }),
   ];
   const stop = () => stopped.abort();
@@ -73,7 +73,7 @@ export function startWebhooks(options: WebhookOptions) {
 type Tools = HookReading & { log: Log; readReminders: ReadHookReminders; waitingMs: number };
 
 /** Repeats work, which returns how many milliseconds it pauses. Logs the first failure in a row. Never rejects. */
-async function rounds(work: () => Promise<number>, what: string, { signal, log, clock }: Tools) {
+async function runRounds(work: () => Promise<number>, what: string, { signal, log, clock }: Tools) {
   let isFailing = false;
   while (!signal.aborted) {
     let ms = faultMs;

@@ -38,7 +38,7 @@ export function withReminders(
       ms: 0,
     });
     if (found.reminders.length === 0) return save({ reminders: found.place });
-    const { body, messages } = packed(found.reminders.map(messageOf), undefined);
+    const { body, messages } = packed(found.reminders.map(buildMessage), undefined);
     const isWhole = messages === found.reminders.length;
     const pending = {
       ...{ body, messages, id: `msg_${randomUUID()}`, position: state.position },
@@ -62,7 +62,7 @@ export function withReminders(
 }
 
 /** The id of a reminder's message: of its kind, moment and name. */
-const messageOf = ({ data, place: [moment, , node] }: Reminder) => ({
+const buildMessage = ({ data, place: [moment, , node] }: Reminder) => ({
   id: `reminder-${data.reminder}-${moment}-${node}`,
   event: "reminder" as const,
   data,

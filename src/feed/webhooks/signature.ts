@@ -16,7 +16,7 @@ export function signedHeaders(
   const timestamp = Math.floor(at.getTime() / 1_000);
   const signatures = [new Webhook(secret).sign(id, at, body)];
   if (privateKey !== undefined) {
-    const signature = sign(null, Buffer.from(`${id}.${timestamp}.${body}`), keyOf(privateKey));
+    const signature = sign(null, Buffer.from(`${id}.${timestamp}.${body}`), parsePrivateKey(privateKey));
     signatures.push(`v1a,${signature.toString("base64")}`);
   }
   return {
@@ -28,14 +28,14 @@ export function signedHeaders(
 
 /** The public key of a hook's `whsk_` key, as Standard Webhooks writes it: `whpk_` and 32 bytes in base64. */
 export function derivePublicKey(privateKey: string): string {
-  const { x = "" } = createPublicKey(keyOf(privateKey)).export({ format: "jwk" });
+  const { x = "" } = createPublicKey(parsePrivateKey(privateKey)).export({ format: "jwk" });
   return `whpk_${Buffer.from(x, "base64url").toString("base64")}`;
 }
 
 // RFC 8410: what precedes the 32 bytes of an ed25519 seed in PKCS #8.
 const pkcs8 = Buffer.from("302e020100300506032b657004220420", "hex");
 
-function keyOf(privateKey: string) {
+function parsePrivateKey(privateKey: string) {
   const seed = Buffer.from(privateKey.slice("whsk_".length), "base64").subarray(0, 32);
   return createPrivateKey({ key: Buffer.concat([pkcs8, seed]), format: "der", type: "pkcs8" });
 }

@@ -50,13 +50,13 @@ export async function applyLabelReserved(
 }
 
 /** LabelUnregistered: the entry expires now. Its pointers stay in storage, where a renewal finds them. */
-export const applyLabelUnregistered = changing((_args, { timestamp: expiry }) => ({
+export const applyLabelUnregistered = createChangeHandler((_args, { timestamp: expiry }) => ({
   set: { expiry },
   event: { type: "LabelUnregistered", expiry },
 }));
 
 /** ExpiryUpdated: also revives an expired entry. */
-export const applyExpiryUpdated = changing(({ newExpiry: expiry }: { newExpiry: bigint }) => ({
+export const applyExpiryUpdated = createChangeHandler(({ newExpiry: expiry }: { newExpiry: bigint }) => ({
   set: { expiry },
   event: { type: "ExpiryUpdated", expiry },
 }));
@@ -64,12 +64,12 @@ export const applyExpiryUpdated = changing(({ newExpiry: expiry }: { newExpiry: 
 type SentBy<Name extends string> = Record<Name | "sender", Hex>;
 
 /** ResolverUpdated: sets the entry's resolver. */
-export const applyResolverUpdated = changing(({ resolver, sender }: SentBy<"resolver">) => ({
+export const applyResolverUpdated = createChangeHandler(({ resolver, sender }: SentBy<"resolver">) => ({
   set: { resolver },
   event: { type: "ResolverUpdated", address: resolver, sender },
 }));
 
-const setSubregistry = changing(({ subregistry, sender }: SentBy<"subregistry">) => ({
+const setSubregistry = createChangeHandler(({ subregistry, sender }: SentBy<"subregistry">) => ({
   set: { subregistry },
   event: { type: "SubregistryUpdated", address: subregistry, sender },
 }));
@@ -84,7 +84,7 @@ export async function applySubregistryUpdated(
 }
 
 /** TokenRegenerated: a change of roles moved the token to a new id; the resource stays. */
-export const applyTokenRegenerated = changing(
+export const applyTokenRegenerated = createChangeHandler(
   ({ tokenId, newTokenId }: { tokenId: bigint; newTokenId: bigint }, _, entry) =>
     toStorageId(newTokenId) === entry.storageId && tokenIdToHex(tokenId) === entry.tokenId
       ? { set: { tokenId: tokenIdToHex(newTokenId) } }
@@ -92,8 +92,9 @@ export const applyTokenRegenerated = changing(
 );
 
 /** TokenResource: the resource of a new registration's roles. */
-export const applyTokenResource = changing(({ resource }: { resource: bigint }, _, { storageId }) =>
-  toStorageId(resource) === storageId ? { set: { resource: tokenIdToHex(resource) } } : undefined,
+export const applyTokenResource = createChangeHandler(
+  ({ resource }: { resource: bigint }, _, { storageId }) =>
+    toStorageId(resource) === storageId ? { set: { resource: tokenIdToHex(resource) } } : undefined,
 );
 
 /**
@@ -117,26 +118,30 @@ type TokenTransfer = Pick<Tokens, "operator" | "from" | "to"> & {
   index: number | undefined;
 };
 
-const move = changing(({ tokenId, operator, from, to, index }: TokenTransfer, { timestamp }, entry) => {
-  if (entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
-  if (from !== zeroAddress && from !== entry.owner) return undefined;
-  const event = {
-    type: index === undefined ? "TransferSingle" : "TransferBatch",
-    holder: to,
-    address: from,
-    tokenId: entry.tokenId,
-    sender: operator,
-    ...(index === undefined ? {} : { index }),
-  };
-  // Mints and burns belong to other events.
-  if (to !== zeroAddress)
-    return { set: to === entry.owner ? {} : { owner: to }, ...(from === zeroAddress ? {} : { event }) };
-  if (timestamp < entry.expiry) return { set: {} };
-  const { tokenId: token, resource } = entry;
-  return { set: { owner: zeroAddress, tokenId: nextVersion(token), resource: nextVersion(resource) } };
-});
+const move = createChangeHandler(
+  ({ tokenId, operator, from, to, index }: TokenTransfer, { timestamp }, entry) => {
+    if (entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
+    if (from !== zeroAddress && from !== entry.owner) return undefined;
+    const event = {
+      type: index === undefined ? "TransferSingle" : "TransferBatch",
+      holder: to,
+      address: from,
+      tokenId: entry.tokenId,
+      sender: operator,
+      ...(index === undefined ? {} : { index }),
+    };
+    // Mints and burns belong to other events.
+    if (to !== zeroAddress)
+      return { set: to === entry.owner ? {} : { owner: to }, ...(from === zeroAddress ? {} : { event }) };
+    if (timestamp < entry.expiry) return { set: {} };
+    const { tokenId: token, resource } = entry;
+    return {
+      set: { owner: zeroAddress, tokenId: computeNextVersion(token), resource: computeNextVersion(resource) },
+    };
+  },
+);
 
-function nextVersion(id: Hex): Hex {
+function computeNextVersion(id: Hex): Hex {
   const value = BigInt(id);
   return tokenIdToHex((value & ~versions) | ((value + 1n) & versions));
 }
@@ -164,10 +169,10 @@ async function replaceEntry(
     subregistry: zeroAddress,
     createdAt: scope.timestamp,
   };
-  const before = await scope.db.find(v2Entry, keyOf(scope, storageId));
+  const before = await scope.db.find(v2Entry, buildKey(scope, storageId));
   const previous = await countEntry(scope, storageId);
   const first = { resource: storageId, previous: previous ?? null };
-  const entry = await upsert(scope, v2Entry, { ...keyOf(scope, storageId), ...first }, replaced);
+  const entry = await upsert(scope, v2Entry, { ...buildKey(scope, storageId), ...first }, replaced);
   await nameEntry(scope, { entry, isBack: false, left: before?.subregistry });
   return true;
 }
@@ -177,11 +182,11 @@ type EntryChange = { set: Partial<Omit<EntryRow, "chainId" | "registry" | "stora
 
 // A handler that changes the entry of a token and returns it; undefined if it could not. It reports an unknown entry,
 // and a change that contradicts the entry: `changes` returns undefined for it.
-function changing<Args extends object>(
+function createChangeHandler<Args extends object>(
   changes: (args: Args & { tokenId: bigint }, scope: Scope, entry: EntryRow) => EntryChange | undefined,
 ) {
   return async (scope: Scope, args: Args & { tokenId: bigint }): Promise<EntryRow | undefined> => {
-    const key = keyOf(scope, toStorageId(args.tokenId));
+    const key = buildKey(scope, toStorageId(args.tokenId));
     const before = await scope.db.find(v2Entry, key);
     const change = before && changes(args, scope, before);
     if (!change) {
@@ -199,7 +204,7 @@ function changing<Args extends object>(
   };
 }
 
-function keyOf({ chainId, emitter: registry }: Scope, storageId: Hex) {
+function buildKey({ chainId, emitter: registry }: Scope, storageId: Hex) {
   return { chainId, registry, storageId };
 }
 

@@ -28,14 +28,14 @@ export function applyLinked(
 ) {
   const { blockNumber, logIndex, transactionHash } = scope;
   const position = { blockNumber, timestamp: Number(scope.timestamp), logIndex, transactionHash };
-  return upsert(scope, v2RecordLink, { ...resolverOf(scope), node }, { ...set, ...position });
+  return upsert(scope, v2RecordLink, { ...buildResolverKey(scope), node }, { ...set, ...position });
 }
 
 /** Cleared: all values of the record id are unset at once. */
 export function applyCleared(scope: Scope, { recordId }: { recordId: bigint }) {
   return scope.db
     .insert(v2RecordGeneration)
-    .values({ ...resolverOf(scope), recordId, generation: 1 })
+    .values({ ...buildResolverKey(scope), recordId, generation: 1 })
     .onConflictDoUpdate(({ generation }) => ({ generation: generation + 1 }));
 }
 
@@ -45,7 +45,7 @@ export async function setRecord(
   recordId: bigint,
   { kind, key, value }: { kind: string; key: string; value: Hex | null },
 ): Promise<void> {
-  const record = { ...resolverOf(scope), recordId };
+  const record = { ...buildResolverKey(scope), recordId };
   const generation = (await scope.db.find(v2RecordGeneration, record))?.generation ?? 0;
   const first = { ...record, keyHash: keccak256(`${kind}:${key}`), kind, key };
   await upsert(scope, v2Record, first, { value, generation });
@@ -57,7 +57,7 @@ export function applyAliasChanged(
   { fromName, toName: target }: { fromName: Hex; toName: Hex },
 ) {
   const nameHash = keccak256(hexToBytes(fromName));
-  return upsert(scope, v2Alias, { ...resolverOf(scope), nameHash }, { target });
+  return upsert(scope, v2Alias, { ...buildResolverKey(scope), nameHash }, { target });
 }
 
 /** NamedResource and the like: limits roles on the resource to a name (DNS wire format) or to one of its records. */
@@ -79,10 +79,10 @@ export async function setResource(
   resource: bigint,
   limits: Pick<typeof v2Resource.$inferInsert, "node" | "name" | "kind" | "key">,
 ): Promise<void> {
-  await upsert(scope, v2Resource, { ...resolverOf(scope), resource: tokenIdToHex(resource) }, limits);
+  await upsert(scope, v2Resource, { ...buildResolverKey(scope), resource: tokenIdToHex(resource) }, limits);
 }
 
-function resolverOf({ chainId, emitter: resolver }: Scope) {
+function buildResolverKey({ chainId, emitter: resolver }: Scope) {
   return { chainId, resolver };
 }
 
@@ -108,8 +108,8 @@ export async function addSale(
   { type, ...price }: SalePrice & { type: "registration" | "renewal" },
 ): Promise<void> {
   await scope.db.insert(subregistry).values({ subregistryId, node: ethName.node }).onConflictDoNothing();
-  const action = { type, node: nodeOf(sale), subregistryId, duration: sale.duration };
-  await openAction(scope, action, factsOf(sale, price));
+  const action = { type, node: computeNode(sale), subregistryId, duration: sale.duration };
+  await openAction(scope, action, buildFacts(sale, price));
 }
 
 /** NameRenewed of the contract that renews first-generation names: completes the base registrar's action. */
@@ -117,14 +117,14 @@ export function applyV1RenewalSold(
   scope: Scope,
   { amount, ...sale }: Sale & { amount: bigint },
 ): Promise<void> {
-  return completeAction(scope, nodeOf(sale), factsOf(sale, { base: amount, premium: 0n }));
+  return completeAction(scope, computeNode(sale), buildFacts(sale, { base: amount, premium: 0n }));
 }
 
-function nodeOf({ label }: Sale): Hex {
+function computeNode({ label }: Sale): Hex {
   return subnode(ethName.node, keccak256(hexToBytes(label)));
 }
 
-function factsOf({ paymentToken, referrer }: Sale, { base, premium }: SalePrice) {
+function buildFacts({ paymentToken, referrer }: Sale, { base, premium }: SalePrice) {
   return {
     baseCost: base,
     premium,

@@ -23,7 +23,7 @@ const maxUnclaimed = 64;
 const fewUnclaimed = 8;
 const maxRows = 1_024;
 
-const capacityOf = (entryCount: number) =>
+const computeCapacity = (entryCount: number) =>
   Math.max(fewUnclaimed, Math.min(maxUnclaimed, Math.floor(maxRows / Math.max(1, entryCount))));
 
 /** Inserts or updates the row of a contract. */
@@ -45,7 +45,7 @@ export async function nameEntry(
   { entry, isBack, left = zeroAddress }: { entry: PathEntry; isBack: boolean; left?: Hex | undefined },
 ): Promise<void> {
   const named: RegistryPath[] = [];
-  for (const path of await pathsOf(scope, entry.registry))
+  for (const path of await readPaths(scope, entry.registry))
     if (await nameAt(scope, path, entry)) named.push(path);
   await nameBelow(scope, { entry, paths: named, isBack, left });
 }
@@ -55,14 +55,14 @@ export async function nameClaim(scope: Scope, registry: Hex): Promise<void> {
   const { db, chainId } = scope;
   const row = await db.find(v2Contract, { chainId, address: registry });
   if (!row?.parent || !row.parentLabel) return;
-  const storageId = claimedId(row.parentLabel);
+  const storageId = computeClaimedId(row.parentLabel);
   const entry = await db.find(v2Entry, { chainId, registry: row.parent, storageId });
   if (entry === null || entry.subregistry !== registry) return;
-  const paths = await pathsOf(scope, row.parent);
+  const paths = await readPaths(scope, row.parent);
   await nameBelow(scope, { entry, paths, isBack: false, left: zeroAddress });
 }
 
-const claimedId = (label: Hex) => toStorageId(BigInt(keccak256(hexToBytes(label))));
+const computeClaimedId = (label: Hex) => toStorageId(BigInt(keccak256(hexToBytes(label))));
 
 // A log without new names still works off its share of the waiting jobs.
 async function nameBelow(
@@ -79,9 +79,9 @@ async function nameBelow(
     subregistry !== zeroAddress &&
     entry.expiry > scope.timestamp &&
     !scope.v2.fixedRegistries.has(subregistry);
-  const below = leads && !isBack ? await presentPaths(scope, subregistry) : [];
+  const below = leads && !isBack ? await readPresentPaths(scope, subregistry) : [];
   const jobs: NamingJob[] = paths
-    .filter((path) => leads && !below.some(({ above }) => isSame(above, edgeOf(path, entry))))
+    .filter((path) => leads && !below.some(({ above }) => isSame(above, buildEdge(path, entry))))
     .map(({ path }) => ({ registry, path, storageId, count: 1, node: null }));
   for (const one of new Set([registry, subregistry, left])) jobs.push(...(await moveHome(scope, one)));
   await runNamingJobs(scope, jobs, (job, budget) => nameEntries(scope, job, budget));
@@ -91,19 +91,19 @@ async function nameBelow(
 async function moveHome(scope: Scope, registry: Hex): Promise<NamingJob[]> {
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
   if (!row?.leavesOut) return [];
-  const home = await homeOf(scope, await presentPaths(scope, registry));
+  const home = await findHome(scope, await readPresentPaths(scope, registry));
   if (home === undefined || home.path === row.homePath) return [];
   await saveContract(scope, registry, { homePath: home.path });
-  return entriesAt(home.path, row);
+  return listNamingJobs(home.path, row);
 }
 
 // The job that names all entries of a registry at a path.
-const entriesAt = (path: number, row: ContractRow | null): NamingJob[] =>
+const listNamingJobs = (path: number, row: ContractRow | null): NamingJob[] =>
   row?.lastEntry
     ? [{ registry: row.address, path, storageId: row.lastEntry, count: row.entryCount ?? 0, node: null }]
     : [];
 
-const edgeOf = ({ registry: parent, path: parentPath }: RegistryPath, { storageId }: PathEntry): Edge => ({
+const buildEdge = ({ registry: parent, path: parentPath }: RegistryPath, { storageId }: PathEntry): Edge => ({
   parent,
   storageId,
   parentPath,
@@ -122,7 +122,7 @@ async function nameEntries(
 ): Promise<{ spent: number; rest: NamingJob[] }> {
   const { db, chainId } = scope;
   const { registry, node } = job;
-  const paths = node === null ? await pathsOf(scope, registry) : [];
+  const paths = node === null ? await readPaths(scope, registry) : [];
   const path = paths.find((one) => one.path === job.path);
   if (node === null && path === undefined) return { spent: 1, rest: [] };
   let { storageId, count } = job;
@@ -172,7 +172,7 @@ export async function nodeOfV2Token(
 ): Promise<Hex | undefined> {
   const { db, chainId } = scope;
   const storageId = toStorageId(tokenId);
-  const paths = await pathsOf(scope, registry);
+  const paths = await readPaths(scope, registry);
   const entry = paths.length === 0 ? null : await db.find(v2Entry, { chainId, registry, storageId });
   if (entry === null || entry.tokenId !== tokenIdToHex(tokenId)) return undefined;
   let found: RegistryPath | undefined;
@@ -205,13 +205,13 @@ async function passUpwards(
     if (above === undefined) return true;
     const passed = await passes({ ...path, above }, level);
     if (passed !== true) return passed === "enough";
-    path = await pathAt(scope, above.parent, above.parentPath);
+    path = await findPath(scope, above.parent, above.parentPath);
   }
   return false;
 }
 
 // Until when (Unix seconds) each entry on the way is in force and points to the next registry; 0 if they do not now.
-async function reachedUntil(scope: Scope, from: RegistryPath): Promise<bigint> {
+async function findReachEnd(scope: Scope, from: RegistryPath): Promise<bigint> {
   const { db, chainId, timestamp } = scope;
   let until = 2n ** 64n;
   const isReached = await passUpwards(scope, from, async ({ registry, above }) => {
@@ -223,14 +223,14 @@ async function reachedUntil(scope: Scope, from: RegistryPath): Promise<bigint> {
   return isReached ? until : 0n;
 }
 
-const isReached = async (scope: Scope, from: RegistryPath) => (await reachedUntil(scope, from)) > 0n;
+const isReached = async (scope: Scope, from: RegistryPath) => (await findReachEnd(scope, from)) > 0n;
 
 // The path that leads to the registry for longest. Whatever else a bound leaves out, all entries are listed there:
 // while names of strangers hold, or after them, an entry that the walk reaches has a name in lists.
-async function homeOf(scope: Scope, paths: readonly RegistryPath[]): Promise<RegistryPath | undefined> {
+async function findHome(scope: Scope, paths: readonly RegistryPath[]): Promise<RegistryPath | undefined> {
   let [home, longest]: [RegistryPath | undefined, bigint] = [undefined, 0n];
   for (const path of paths) {
-    const until = await reachedUntil(scope, path);
+    const until = await findReachEnd(scope, path);
     if (until > longest) [home, longest] = [path, until];
   }
   return home;
@@ -242,7 +242,7 @@ function isClaimed(scope: Scope, from: RegistryPath): Promise<boolean> {
   return passUpwards(scope, from, async ({ registry, above }, level) => {
     const row = await db.find(v2Contract, { chainId, address: registry });
     if (!row?.parent || !row.parentLabel) return level > 0 && "enough";
-    return row.parent === above.parent && claimedId(row.parentLabel) === above.storageId;
+    return row.parent === above.parent && computeClaimedId(row.parentLabel) === above.storageId;
   });
 }
 
@@ -277,17 +277,17 @@ type ListedPath = RegistryPath & { isListed: boolean };
 
 // The paths of a registry, the oldest first. New entries are listed only at the paths within its capacity, and at its
 // home.
-async function pathsOf(scope: Scope, registry: Hex): Promise<ListedPath[]> {
+async function readPaths(scope: Scope, registry: Hex): Promise<ListedPath[]> {
   const fixed = scope.v2.fixedRegistries.get(registry);
   if (fixed !== undefined) return [{ ...fixed, registry, path: 0, isListed: true }];
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
   if (!isProven(scope, row)) return [];
-  const paths = await presentPaths(scope, registry);
-  const capacity = capacityOf(row?.entryCount ?? 0);
+  const paths = await readPresentPaths(scope, registry);
+  const capacity = computeCapacity(row?.entryCount ?? 0);
   const tooMany = (await rankUnclaimed(scope, { paths, capacity })).slice(capacity);
   if (tooMany.length === 0) return paths.map((path) => ({ ...path, isListed: true }));
   if (!row?.leavesOut) await leaveOut(scope, registry);
-  const home = await homeOf(scope, paths);
+  const home = await findHome(scope, paths);
   return paths.map((path) => ({ ...path, isListed: path === home || !tooMany.includes(path) }));
 }
 
@@ -296,7 +296,7 @@ async function leaveOut(scope: Scope, registry: Hex): Promise<void> {
   scope.report("names-left-out", scope);
 }
 
-async function presentPaths({ db, chainId }: Scope, registry: Hex): Promise<RegistryPath[]> {
+async function readPresentPaths({ db, chainId }: Scope, registry: Hex): Promise<RegistryPath[]> {
   const row = await db.find(v2Contract, { chainId, address: registry });
   const paths: RegistryPath[] = [];
   for (const path of row?.paths ?? []) {
@@ -306,7 +306,11 @@ async function presentPaths({ db, chainId }: Scope, registry: Hex): Promise<Regi
   return paths;
 }
 
-async function pathAt({ db, chainId, v2 }: Scope, registry: Hex, path: number): Promise<RegistryPath | null> {
+async function findPath(
+  { db, chainId, v2 }: Scope,
+  registry: Hex,
+  path: number,
+): Promise<RegistryPath | null> {
   const fixed = v2.fixedRegistries.get(registry);
   if (fixed !== undefined) return { ...fixed, registry, path };
   const found = await db.find(v2RegistryPath, { chainId, registry, path });
@@ -328,19 +332,19 @@ async function putSubregistry(
     return { spent: 0, jobs: [] };
   const row = await db.find(v2Contract, { chainId, address: registry });
   if (row !== null && row.implementation !== null && !isProven(scope, row)) return { spent: 0, jobs: [] };
-  const present = await presentPaths(scope, registry);
-  const edge = edgeOf(above, entry);
+  const present = await readPresentPaths(scope, registry);
+  const edge = buildEdge(above, entry);
   const there = present.find((path) => isSame(path.above, edge));
   const spent = 1 + present.length;
-  const jobs = (path: number) => entriesAt(path, row);
+  const jobs = (path: number) => listNamingJobs(path, row);
   if (there !== undefined) return { spent, jobs: jobs(there.path) };
   if (!(await passUpwards(scope, above, (path) => path.registry !== registry))) return { spent, jobs: [] };
-  const { part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
+  const { part } = naming.proven(labelhash, decodeLabel(entry)) ?? naming.unknown(labelhash);
   const names = { node: subnode(above.node, labelhash), name: childName(part, above.name) ?? part };
   const path = (row?.pathCount ?? 0) + 1;
   const all = [...present, { registry, path, ...names, above: edge }];
-  const capacity = capacityOf(row?.entryCount ?? 0);
-  const outdone = await outdonePath(scope, { paths: all, capacity });
+  const capacity = computeCapacity(row?.entryCount ?? 0);
+  const outdone = await findOutdonePath(scope, { paths: all, capacity });
   if (outdone !== undefined) await leaveOut(scope, registry);
   if (outdone?.path === path) return { spent, jobs: [] };
   await db.insert(v2RegistryPath).values({ chainId, registry, path, ...names, ...edge });
@@ -356,11 +360,11 @@ async function putSubregistry(
 type Bounded = { paths: readonly RegistryPath[]; capacity: number };
 
 // The path that exceeds the capacity: one that is not reached, else the last by rank. Never the home.
-async function outdonePath(scope: Scope, bounded: Bounded): Promise<RegistryPath | undefined> {
+async function findOutdonePath(scope: Scope, bounded: Bounded): Promise<RegistryPath | undefined> {
   const unclaimed = await rankUnclaimed(scope, bounded);
   if (unclaimed.length <= bounded.capacity) return undefined;
   for (const path of unclaimed) if (!(await isReached(scope, path))) return path;
-  const home = await homeOf(scope, bounded.paths);
+  const home = await findHome(scope, bounded.paths);
   return unclaimed.findLast((path) => path !== home);
 }
 
@@ -396,7 +400,7 @@ async function nameAt(
   };
   const key = { chainId, id, registry, path };
   if (isListed) {
-    const { labelName, part } = naming.proven(labelhash, textOf(entry)) ?? naming.unknown(labelhash);
+    const { labelName, part } = naming.proven(labelhash, decodeLabel(entry)) ?? naming.unknown(labelhash);
     const name = childName(part, parentName) ?? part;
     const names = { name, labelName: labelName ?? part, labelhash, parentId };
     await upsert(scope, v2Domain, { ...key, ...names, createdAt }, state);
@@ -408,4 +412,4 @@ async function nameAt(
   return true;
 }
 
-const textOf = ({ label }: PathEntry) => Buffer.from(label.slice(2), "hex").toString("utf8");
+const decodeLabel = ({ label }: PathEntry) => Buffer.from(label.slice(2), "hex").toString("utf8");

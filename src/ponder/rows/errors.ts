@@ -1,4 +1,4 @@
-import { moduleOfPonder, unsupported } from "../expected.ts";
+import { describeUnsupported, moduleOfPonder } from "../expected.ts";
 
 type ErrorClass = new (message: string) => Error;
 /** Ponder's error classes: it retries the first; the others end the index with their message. */
@@ -20,7 +20,7 @@ export function endingOnTypeErrors<Store extends object>(store: Store): Store {
           return await method.apply(target, given);
         } catch (error) {
           if (!(error instanceof TypeError)) throw error;
-          throw new NonRetryableUserError(unsupported(error.stack ?? error.message));
+          throw new NonRetryableUserError(describeUnsupported(error.stack ?? error.message));
         }
       };
     },

@@ -26,16 +26,16 @@ export function createKeyFilter() {
       const layer = layerWithRoom();
       layer.size++;
       const { words } = layer;
-      const [hash, step] = hashesOf(key);
+      const [hash, step] = computeHashes(key);
       for (let probe = 0; probe < probes; probe++) {
-        const bit = bitOf(hash, step, probe, words.length);
+        const bit = computeBit(hash, step, probe, words.length);
         words[bit >>> 5] = (words[bit >>> 5] ?? 0) | (1 << (bit & 31));
       }
     },
 
     /** False if the key was never added; true if it was, and for about one in fifty others. */
     mayHave(key: string): boolean {
-      const hashes = hashesOf(key);
+      const hashes = computeHashes(key);
       return layers.some(({ words }) => isIn(words, hashes));
     },
   };
@@ -43,17 +43,17 @@ export function createKeyFilter() {
 
 function isIn(words: Uint32Array, [hash, step]: readonly [number, number]): boolean {
   for (let probe = 0; probe < probes; probe++) {
-    const bit = bitOf(hash, step, probe, words.length);
+    const bit = computeBit(hash, step, probe, words.length);
     if (((words[bit >>> 5] ?? 0) & (1 << (bit & 31))) === 0) return false;
   }
   return true;
 }
 
-const bitOf = (hash: number, step: number, probe: number, words: number): number =>
+const computeBit = (hash: number, step: number, probe: number, words: number): number =>
   ((hash + Math.imul(step, probe)) >>> 0) % (words << 5);
 
 // Two hashes in one pass: FNV-1a, and a multiplicative one that is made odd so that no two probes coincide.
-function hashesOf(key: string): readonly [number, number] {
+function computeHashes(key: string): readonly [number, number] {
   let first = 0x811c9dc5;
   let second = 0x9e3779b9;
   for (let index = 0; index < key.length; index++) {

@@ -87,7 +87,7 @@ export function createIndexingCache({
   const isEmpty = crashRecoveryCheckpoint === undefined;
   const clock: EventBlock = { block: undefined };
   const store: HandlerRows = {
-    tables: new Map(tables.map((table) => [table, unknownRows(describeTable(table), clock, isEmpty)])),
+    tables: new Map(tables.map((table) => [table, createRows(describeTable(table), clock, isEmpty)])),
     maxBytes: common.options.indexingCacheMaxBytes,
     connection: undefined,
     isUncertain: false,
@@ -162,17 +162,17 @@ export function createIndexingStore({
   return {
     /** `context.db` of handlers. */
     db: {
-      find: (table: PgTable, key: Row) => onRow(store, table, key, (row) => row),
-      insert: (table: PgTable) => ({ values: (values: Row | Row[]) => insertion(store, table, values) }),
+      find: (table: PgTable, key: Row) => withRow(store, table, key, (row) => row),
+      insert: (table: PgTable) => ({ values: (values: Row | Row[]) => buildInsertion(store, table, values) }),
       update: (table: PgTable, key: Row) => ({
         set: (set: Set) =>
-          onRow(store, table, key, (before, known, text) => {
+          withRow(store, table, key, (before, known, text) => {
             if (before !== null) return replace(known, text, before, set);
             throw new RecordNotFoundError(`${known.shape.name} has no row with the key ${text}.`);
           }),
       }),
       delete: (table: PgTable, key: Row) =>
-        onRow(store, table, key, (before, known, text) => {
+        withRow(store, table, key, (before, known, text) => {
           if (before !== null) changeRow(known, text, { before, row: null, key, isStored: true });
           return before !== null;
         }),
@@ -189,7 +189,7 @@ export function createIndexingStore({
 }
 
 // Calls `act` with the row of a key, null if there is none; `act` changes it at once or throws.
-async function onRow<T>(
+async function withRow<T>(
   store: HandlerRows,
   table: PgTable,
   key: Row,
@@ -202,7 +202,7 @@ async function onRow<T>(
   let before = peek(known, text);
   if (before === undefined) {
     await loadRow(store, known, text, key);
-    before = current(known, text);
+    before = readCurrent(known, text);
   }
   return act(before, known, text);
 }
@@ -211,7 +211,7 @@ async function loadRow(store: HandlerRows, known: KnownRows, text: string, key: 
   try {
     await load(store, known, new Map([[text, key]]));
     checkUse(store);
-    current(known, text);
+    readCurrent(known, text);
   } catch (error) {
     if (error instanceof RetryableError) store.errors?.setRetryableError(error);
     throw error;
@@ -219,7 +219,7 @@ async function loadRow(store: HandlerRows, known: KnownRows, text: string, key: 
 }
 
 // Another use of the store may have changed the row since it was loaded.
-function current(known: KnownRows, text: string): Row | null {
+function readCurrent(known: KnownRows, text: string): Row | null {
   const row = peek(known, text);
   if (row !== undefined) return row;
   throw new RetryableError(`Rows of ${known.shape.name} were forgotten while they were read.`);
@@ -227,23 +227,23 @@ function current(known: KnownRows, text: string): Row | null {
 
 // Inserts a row. If there is one, changes it by `set`, or without `set` returns null.
 const upsert = (store: HandlerRows, table: PgTable, values: Row, set: Set | undefined): Promise<Row | null> =>
-  onRow(store, table, values, (before, known, text) => {
+  withRow(store, table, values, (before, known, text) => {
     if (before === null) return put(known, text, values);
     return set === undefined ? null : replace(known, text, before, set);
   });
 
 // Nothing is inserted until the handler chooses what a conflict does or awaits the result.
-const insertion = (store: HandlerRows, table: PgTable, values: Row | Row[]) => ({
-  onConflictDoNothing: () => each(values, (row) => upsert(store, table, row, undefined)),
-  onConflictDoUpdate: (set: Set) => each(values, (row) => upsert(store, table, row, set)),
+const buildInsertion = (store: HandlerRows, table: PgTable, values: Row | Row[]) => ({
+  onConflictDoNothing: () => insertEach(values, (row) => upsert(store, table, row, undefined)),
+  onConflictDoUpdate: (set: Set) => insertEach(values, (row) => upsert(store, table, row, set)),
   // biome-ignore lint/suspicious/noThenProperty: a handler awaits an insertion as it is, as with Ponder's store.
   then: <A, B>(
     fulfilled: (row: Row | null | (Row | null)[]) => A | PromiseLike<A>,
     rejected: (error: unknown) => B | PromiseLike<B>,
-  ) => each(values, (row) => insertNew(store, table, row)).then(fulfilled, rejected),
+  ) => insertEach(values, (row) => insertNew(store, table, row)).then(fulfilled, rejected),
 });
 
-const each = (
+const insertEach = (
   values: Row | Row[],
   insert: (row: Row) => Promise<Row | null>,
 ): Promise<Row | null | (Row | null)[]> =>
@@ -297,7 +297,7 @@ function begin(store: HandlerRows, transaction: Connection): void {
 /** Called once flushed rows are committed. Makes room for more rows. */
 function settle(store: HandlerRows): void {
   store.isUncertain = false;
-  const bytes = [...store.tables.values()].reduce((sum, known) => sum + bytesOf(known), 0);
+  const bytes = [...store.tables.values()].reduce((sum, known) => sum + estimateBytes(known), 0);
   if (bytes <= store.maxBytes) return;
   for (const known of store.tables.values()) {
     open(known);
@@ -322,7 +322,7 @@ function forget(store: HandlerRows): void {
 /** Reads rows by key from the database, so that `peek` returns them. */
 async function load(store: HandlerRows, known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
   const { rows, shape } = known;
-  const stored = await loadRows(connectionOf(store), shape, [...wanted.values()]);
+  const stored = await loadRows(requireConnection(store), shape, [...wanted.values()]);
   // Handlers see no row without a label that is known by now, so they write none either.
   const found = (await shared().healRows?.(shape.name, stored)) ?? stored;
   known.absent += wanted.size - found.length;
@@ -343,7 +343,7 @@ async function learnKeys({ tables, connection }: HandlerRows): Promise<void> {
     if (connection === undefined || known.keys !== undefined || absent < fewestAbsent) continue;
     if (absent * askedShare < (await countRows(connection, shape))) continue;
     const keys = createKeyFilter();
-    for await (const row of keysOfTable(connection, shape)) keys.add(shape.keyOf(row));
+    for await (const row of readKeys(connection, shape)) keys.add(shape.keyOf(row));
     known.keys = keys;
   }
 }
@@ -353,11 +353,11 @@ async function flush(store: HandlerRows): Promise<void> {
   const changed = [...store.tables.values()].filter(({ changes }) => changes.size > 0);
   if (changed.length === 0) return;
   store.isUncertain = true;
-  await writeAll(connectionOf(store), changed);
+  await writeAll(requireConnection(store), changed);
   for (const known of changed) keepChanges(known);
 }
 
-function connectionOf({ connection }: HandlerRows): Connection {
+function requireConnection({ connection }: HandlerRows): Connection {
   if (connection === undefined) throw new Error("The database is used before Ponder has connected.");
   return connection;
 }
@@ -406,9 +406,11 @@ function keepFormer(known: KnownRows, text: string, former: { row: Row | null; k
 
 async function writeAll(connection: Connection, changed: KnownRows[]): Promise<void> {
   const write = async (known: KnownRows) => {
-    const { rows, characters } = await writeChanges(connection, known.shape, sorted(known)).catch((error) => {
-      throw explained(known, error);
-    });
+    const { rows, characters } = await writeChanges(connection, known.shape, sortChanges(known)).catch(
+      (error) => {
+        throw explainError(known, error);
+      },
+    );
     known.written.rows += rows;
     known.written.characters += characters;
     await writeFormer(connection, known);
@@ -419,7 +421,7 @@ async function writeAll(connection: Connection, changed: KnownRows[]): Promise<v
   if (failed !== undefined) throw failed.reason;
 }
 
-function unknownRows(shape: TableShape, clock: EventBlock, isEmpty: boolean): KnownRows {
+function createRows(shape: TableShape, clock: EventBlock, isEmpty: boolean): KnownRows {
   return {
     ...{ shape, clock },
     changes: new Map(),
@@ -444,12 +446,12 @@ function open(known: KnownRows): void {
   for (const rows of [known.rows, known.changes]) for (const key of rows.keys()) known.keys.add(key);
 }
 
-function bytesOf({ rows, older, written }: KnownRows): number {
+function estimateBytes({ rows, older, written }: KnownRows): number {
   const characters = written.rows === 0 ? 0 : written.characters / written.rows;
   return (rows.size + older.size) * (bytesBesideText + characters);
 }
 
-function sorted({ changes }: KnownRows): TableChanges {
+function sortChanges({ changes }: KnownRows): TableChanges {
   const result: TableChanges = { inserted: [], updated: [], deleted: [] };
   for (const { row, key, isStored } of changes.values()) {
     if (row !== null) (isStored ? result.updated : result.inserted).push(row);
@@ -472,7 +474,7 @@ function keepChanges(known: KnownRows): void {
 }
 
 // A retry does not help if Postgres refuses values. ponder: its errors have the message only.
-function explained({ shape }: KnownRows, error: Error): Error {
+function explainError({ shape }: KnownRows, error: Error): Error {
   const isOfValues = /violates|out of range|invalid input|too long/.test(error.message);
   return isOfValues ? new NonRetryableUserError(`${shape.name}: ${error.message}`) : error;
 }
@@ -496,14 +498,14 @@ const fewRows = 20;
 const rowsOfStatement = 1_000;
 const keysOfStatement = 20_000;
 
-const copyOf = (connection: Connection): Copy =>
+const loadCopy = (connection: Connection): Copy =>
   moduleOfPonder<Helpers>("indexing-store/cache.js", "getCopyHelper").getCopyHelper(connection);
 
 /** The rows with the given keys, as far as they exist. */
 async function loadRows(connection: Connection, shape: TableShape, keys: Row[]): Promise<Row[]> {
   const found = await Promise.all(
-    piecesOf(keys).map((piece) =>
-      connection.wrap((db) => db.select().from(shape.table).where(anyOf(shape, piece))),
+    splitRows(keys).map((piece) =>
+      connection.wrap((db) => db.select().from(shape.table).where(buildKeyCondition(shape, piece))),
     ),
   );
   return found.flat();
@@ -519,7 +521,7 @@ async function countRows(connection: Connection, { schema, name }: TableShape): 
 }
 
 /** The keys of all rows of a table. */
-async function* keysOfTable(connection: Connection, { table, keys }: TableShape): AsyncGenerator<Row> {
+async function* readKeys(connection: Connection, { table, keys }: TableShape): AsyncGenerator<Row> {
   const columns = keys.map(({ column }) => column);
   const selected = Object.fromEntries(keys.map(({ property, column }) => [property, column]));
   const beyond = (last: Row) => {
@@ -555,10 +557,10 @@ async function writeChanges(
     copied.rows += rows.length;
     copied.characters += text.length;
     await yielding();
-    await copyOf(connection)(table, text, isInSchema);
+    await loadCopy(connection)(table, text, isInSchema);
   };
-  for (const piece of piecesOf(deleted))
-    await connection.wrap((db) => db.delete(table).where(anyOf(shape, piece)));
+  for (const piece of splitRows(deleted))
+    await connection.wrap((db) => db.delete(table).where(buildKeyCondition(shape, piece)));
   if (inserted.length > fewRows) await copyRows(inserted);
   else if (inserted.length > 0) await connection.wrap((db) => db.insert(table).values(inserted));
   if (updated.length > fewRows) await replaceRows(connection, shape, () => copyRows(updated, false));
@@ -576,7 +578,7 @@ async function writeFormer(connection: Connection, known: KnownRows): Promise<vo
   const lines = former.map(
     ({ row, key, until }) => `${shape.copyText([row ?? keyOf(key)])}\t${row !== null}\t${until}`,
   );
-  await copyOf(connection)(pgSchema(past.schema).table(`${shape.name}_versions`, {}), lines.join("\n"));
+  await loadCopy(connection)(pgSchema(past.schema).table(`${shape.name}_versions`, {}), lines.join("\n"));
 }
 
 // Uses a temporary table of the same name, which lasts as long as the connection.
@@ -614,14 +616,14 @@ async function upsertRows(connection: Connection, shape: TableShape, rows: Row[]
   );
 }
 
-function anyOf({ keys }: TableShape, rows: Row[]): SQL | undefined {
+function buildKeyCondition({ keys }: TableShape, rows: Row[]): SQL | undefined {
   const [only] = keys;
   const values = only && keys.length === 1 && rows.map((row) => row[only.property]);
   if (only && values) return inArray(only.column, values);
   return or(...rows.map((row) => and(...keys.map(({ column, property }) => eq(column, row[property])))));
 }
 
-function piecesOf(rows: Row[]): Row[][] {
+function splitRows(rows: Row[]): Row[][] {
   const pieces: Row[][] = [];
   for (let from = 0; from < rows.length; from += rowsOfStatement)
     pieces.push(rows.slice(from, from + rowsOfStatement));

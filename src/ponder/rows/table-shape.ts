@@ -7,7 +7,7 @@ import { NonRetryableUserError } from "./errors.ts";
 export type Row = Readonly<Record<string, unknown>>;
 
 /** The columns of a table, and how they convert rows. */
-export type TableShape = ReturnType<typeof newShape>;
+export type TableShape = ReturnType<typeof createShape>;
 
 type ColumnShape = {
   property: string;
@@ -22,14 +22,14 @@ const shapes = new WeakMap<PgTable, TableShape>();
 
 /** The shape of a table. */
 export function describeTable(table: PgTable): TableShape {
-  const known = shapes.get(table) ?? newShape(table);
+  const known = shapes.get(table) ?? createShape(table);
   shapes.set(table, known);
   return known;
 }
 
-function newShape(table: PgTable) {
+function createShape(table: PgTable) {
   const shaped = Object.entries(getTableColumns(table)).map(([property, column]) =>
-    columnShapeOf(property, column),
+    buildColumnShape(property, column),
   );
   const name = getTableName(table);
   for (const { property, column } of shaped)
@@ -86,11 +86,11 @@ function newShape(table: PgTable) {
       return result;
     },
     /** The stored rows in the text form of COPY. */
-    copyText: (rows: readonly Row[]) => rows.map((row) => lineOf(shaped, row)).join("\n"),
+    copyText: (rows: readonly Row[]) => rows.map((row) => encodeLine(shaped, row)).join("\n"),
   };
 }
 
-function lineOf(shaped: readonly ColumnShape[], row: Row): string {
+function encodeLine(shaped: readonly ColumnShape[], row: Row): string {
   let line = "";
   let gap = "";
   for (const { property, text } of shaped) {
@@ -102,24 +102,24 @@ function lineOf(shaped: readonly ColumnShape[], row: Row): string {
 }
 
 // ponder: columns without a name of their own get one in snake case.
-const nameOf = (column: Column): string =>
+const readColumnName = (column: Column): string =>
   "keyAsName" in column && column.keyAsName ? toSnakeCase(column.name) : column.name;
 
-function columnShapeOf(property: string, column: PgColumn): ColumnShape {
-  const stored = storedBy(column);
+function buildColumnShape(property: string, column: PgColumn): ColumnShape {
+  const stored = createConverter(column);
   return {
     property,
     column,
-    name: nameOf(column),
+    name: readColumnName(column),
     stored: (value) => {
-      if (value === undefined) return defaultOf(column);
+      if (value === undefined) return computeDefault(column);
       return value === null ? null : stored(value);
     },
-    text: textBy(column),
+    text: createEncoder(column),
   };
 }
 
-function defaultOf(column: Column): unknown {
+function computeDefault(column: Column): unknown {
   if (column.default !== undefined) return column.default;
   return column.defaultFn?.() ?? null;
 }
@@ -128,9 +128,9 @@ function defaultOf(column: Column): unknown {
 const isHexOfBytes = (column: Column) => column.dataType === "string" && column.getSQLType() === "bytea";
 
 // Returns a value as the database does.
-function storedBy(column: Column): (value: unknown) => unknown {
+function createConverter(column: Column): (value: unknown) => unknown {
   if (column instanceof PgArray) {
-    const item = storedBy(column.baseColumn as Column);
+    const item = createConverter(column.baseColumn as Column);
     return (value) => (value as unknown[]).map(item);
   }
   const throughDriver = (value: unknown) => column.mapFromDriverValue(column.mapToDriverValue(value));
@@ -145,17 +145,17 @@ function storedBy(column: Column): (value: unknown) => unknown {
 
 const special = /[\\\b\f\n\r\t\v]/;
 const eachSpecial = /[\\\b\f\n\r\t\v]/g;
-const escaped = (text: string) => (special.test(text) ? text.replace(eachSpecial, "\\$&") : text);
+const escapeText = (text: string) => (special.test(text) ? text.replace(eachSpecial, "\\$&") : text);
 
 // The text of a stored value for COPY.
-function textBy(column: Column): (value: unknown) => string {
+function createEncoder(column: Column): (value: unknown) => string {
   if (column instanceof PgArray || !["string", "number", "bigint", "boolean"].includes(column.dataType))
-    return (value) => bytesOrText(column.mapToDriverValue(value));
+    return (value) => encodeValue(column.mapToDriverValue(value));
   if (isHexOfBytes(column)) return (value) => `\\\\x${String(value).slice(2)}`;
   return column.dataType === "string" && column.columnType !== "PgHex"
-    ? (value) => escaped(String(value))
+    ? (value) => escapeText(String(value))
     : (value) => String(value);
 }
 
-const bytesOrText = (value: unknown): string =>
-  Buffer.isBuffer(value) ? `\\\\x${value.toString("hex")}` : escaped(String(value));
+const encodeValue = (value: unknown): string =>
+  Buffer.isBuffer(value) ? `\\\\x${value.toString("hex")}` : escapeText(String(value));

@@ -54,7 +54,7 @@ function splitPie(
   const all = scored.reduce((sum, one) => sum + (one.qualified ? one.final_score : 0), 0);
   return scored.map(({ referrer, ...one }) => {
     const pool_share = one.qualified && all > 0 ? one.final_score / all : 0;
-    return { referrer, award: { ...one, pool_share, amount: scaled(awardPool, pool_share) } };
+    return { referrer, award: { ...one, pool_share, amount: scaleAmount(awardPool, pool_share) } };
   });
 }
 
@@ -69,7 +69,7 @@ function shareRevenue(
     rules.adminActions.map(({ referrer, actionType: type, reason }) => [referrer, { type, reason }]),
   );
   const revenueOf = (duration: bigint) => (rules.baseAnnualRevenueContribution * duration) / secondsPerYear;
-  const shareOf = (duration: bigint) => scaled(revenueOf(duration), rules.maxBaseRevenueShare);
+  const shareOf = (duration: bigint) => scaleAmount(revenueOf(duration), rules.maxBaseRevenueShare);
   const isQualified = ({ referrer, duration }: Total) =>
     revenueOf(duration) >= rules.minBaseRevenueContribution &&
     actions.get(referrer)?.type !== "Disqualification";
@@ -103,4 +103,5 @@ function shareRevenue(
 }
 
 // By millionths of the factor, rounded down.
-const scaled = (amount: bigint, factor: number) => (amount * BigInt(Math.round(factor * 1e6))) / 1_000_000n;
+const scaleAmount = (amount: bigint, factor: number) =>
+  (amount * BigInt(Math.round(factor * 1e6))) / 1_000_000n;

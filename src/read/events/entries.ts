@@ -95,8 +95,15 @@ const isSplit = ({ entry: { payment }, type }: Told) =>
 
 const members = {
   registrant: member(addressSchema, holder),
-  expires_at: member(digits.nullable(), (told) => expiryOf(told).expiry, "Unix seconds; null with a reason"),
-  expires_at_reason: member(z.enum(["no_expiry", "not_set", "released"]), (told) => expiryOf(told).reason),
+  expires_at: member(
+    digits.nullable(),
+    (told) => deriveExpiry(told).expiry,
+    "Unix seconds; null with a reason",
+  ),
+  expires_at_reason: member(
+    z.enum(["no_expiry", "not_set", "released"]),
+    (told) => deriveExpiry(told).reason,
+  ),
   token_id: member(
     digits,
     ({ entry: { facts } }) => facts?.token && String(BigInt(facts.token)),
@@ -113,7 +120,7 @@ const members = {
   premium: member(digits, (told) => (isSplit(told) ? told.entry.payment?.premium : undefined)),
   payment_token: member(located, ({ entry }) => at(entry, entry.payment?.token)),
   referrer: member(hashSchema, ({ entry }) => entry.payment?.referrer),
-  action_id: member(z.string().length(64), actionId),
+  action_id: member(z.string().length(64), computeActionId),
   action_role: member(z.literal("registered"), () => "registered" as const),
   fuses: member(
     z.int(),
@@ -139,21 +146,25 @@ const members = {
     ({ entry }) => (entry.type === "NameChanged" ? entry.key : entry.value),
     "A text, or bytes in hex",
   ),
-  coin_type: member(z.int(), coinTypeOf),
+  coin_type: member(z.int(), findCoinType),
   record_version: member(digits, ({ entry }) => (entry.type === "VersionChanged" ? entry.expiry : undefined)),
   address: member(addressSchema, holder),
   name: member(z.string(), ({ entry }) => entry.key || undefined),
   name_status: member(z.enum(["set", "cleared"]), ({ entry }) => (entry.key ? "set" : "cleared")),
   grant_scope: member(
     scopeSchema,
-    (told) => rolesOf(told)?.scope,
+    (told) => compareRoles(told)?.scope,
     "`registry`: of an entry; `root`: of a whole registry, which `detail` names",
   ),
-  powers: member(z.array(power), (told) => rolesOf(told)?.now, "All powers of the account after the event"),
-  added_powers: member(z.array(power), (told) => rolesOf(told)?.added),
-  removed_powers: member(z.array(power), (told) => rolesOf(told)?.removed),
-  old_role_bitmap: member(digits, (told) => rolesOf(told)?.old),
-  new_role_bitmap: member(digits, (told) => rolesOf(told)?.new),
+  powers: member(
+    z.array(power),
+    (told) => compareRoles(told)?.now,
+    "All powers of the account after the event",
+  ),
+  added_powers: member(z.array(power), (told) => compareRoles(told)?.added),
+  removed_powers: member(z.array(power), (told) => compareRoles(told)?.removed),
+  old_role_bitmap: member(digits, (told) => compareRoles(told)?.old),
+  new_role_bitmap: member(digits, (told) => compareRoles(told)?.new),
   migration_path: member(z.enum(migrationPaths), ({ entry }) => entry.facts?.path),
 };
 
@@ -231,7 +242,7 @@ export function toEntryData(entry: StoredEntry, contract?: Hex): z.output<typeof
 }
 
 // Wrapper and ENSv2 entries never expire at the highest date; a wrapper expiry of 0 is not set.
-function expiryOf({ entry: { type, expiry } }: Told) {
+function deriveExpiry({ entry: { type, expiry } }: Told) {
   const isWrapped = findEmitter(type) === "wrapper";
   if (type === "LabelUnregistered") return { expiry: null, reason: "released" as const };
   if (isWrapped && expiry === "0") return { expiry: null, reason: "not_set" as const };
@@ -240,13 +251,13 @@ function expiryOf({ entry: { type, expiry } }: Told) {
   return { expiry: expiry ?? undefined };
 }
 
-function actionId({ entry: { chain, transaction, node, facts }, contract }: Told): string {
+function computeActionId({ entry: { chain, transaction, node, facts }, contract }: Told): string {
   return createHash("sha256")
     .update([chain, transaction, contract, facts?.token ?? node].join(" "))
     .digest("hex");
 }
 
-function rolesOf({ entry }: Told) {
+function compareRoles({ entry }: Told) {
   const { type, value, facts } = entry;
   const registry = at(entry, entry.key);
   const isRoot = type === rootChange && registry;
@@ -266,7 +277,7 @@ function rolesOf({ entry }: Told) {
 }
 
 // For addresses and primary names. A coin type beyond safe integers is only in the key.
-function coinTypeOf({ entry: { type, coin } }: Told): number | undefined {
+function findCoinType({ entry: { type, coin } }: Told): number | undefined {
   const number = Number(coin ?? "60");
   const isOfCoin = coin !== null || type === "AddrChanged" || type === "ReverseNameChanged";
   return isOfCoin && Number.isSafeInteger(number) ? number : undefined;
@@ -302,7 +313,7 @@ export function toEntry(
   { hasData, hasKind }: { hasData: boolean; hasKind: boolean },
 ): z.output<typeof entrySchema> {
   const contract = findContract(entry, namespaces);
-  const { name, node } = subjectOf(entry);
+  const { name, node } = deriveSubject(entry);
   return {
     id: entryId(entry),
     type: entryType(entry.type),
@@ -310,7 +321,7 @@ export function toEntry(
     namehash: node ?? undefined,
     namespace: entry.namespace,
     chain_id: entry.chain,
-    registration_id: registrationOf(entry),
+    registration_id: buildRegistrationId(entry),
     block_number: entry.block,
     timestamp: entry.timestamp === null ? null : String(entry.timestamp),
     transaction_hash: entry.transaction,
@@ -322,13 +333,13 @@ export function toEntry(
 }
 
 // Events of reverse registrars have no node; the reverse name follows from the account.
-function subjectOf({ node, name, holder, coin }: StoredEntry) {
+function deriveSubject({ node, name, holder, coin }: StoredEntry) {
   if (node !== null || holder === null || coin === null) return { node, name };
   const reverse = reverseName({ address: holder, coinType: BigInt(coin) });
   return { node: namehash(reverse), name: reverse };
 }
 
-function registrationOf({ type, chain, node, since }: StoredEntry): string | null {
+function buildRegistrationId({ type, chain, node, since }: StoredEntry): string | null {
   if (since !== null) return `${chain}-${node}-${since}`;
   return findEmitter(type) === "wrapper" ? `${chain}-${node}-wrapper` : null;
 }

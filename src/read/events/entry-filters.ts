@@ -177,7 +177,7 @@ export function buildFilteredParts(
   { statement: { bind }, kinds, namespaces }: Finding,
 ): Pick<HistoryQuery, "parts" | "ofEach" | "conditions"> {
   const { resolver, address, contract_address, namespace, chain_id } = query;
-  const roles = contract_address === undefined ? [] : rolesOf(contract_address, namespaces);
+  const roles = contract_address === undefined ? [] : listContractRoles(contract_address, namespaces);
   const of = node ?? registration_id?.node;
   const bound = of === undefined ? undefined : inByteOrder(bind(of));
   const holder = address === undefined ? undefined : inByteOrder(bind(address));
@@ -220,14 +220,14 @@ export function buildFilteredParts(
   const isOld = others.length === 0 ? role?.isOld : undefined;
   const by = { isOld, ...(stranger ? { resolver: stranger, registryOfV2: stranger } : {}) };
   const parts = partsOfKinds(own, namespaces, by);
-  return above === undefined ? { parts, conditions } : below(above, { parts, conditions }, namespaces);
+  return above === undefined ? { parts, conditions } : filterBelow(above, { parts, conditions }, namespaces);
 }
 
 // The most names whose events are read one by one.
 const maxBelow = 1_000;
 
 // Events of few subnames are read by name, those of many in the order of time.
-function below(
+function filterBelow(
   parent: string,
   { parts, conditions }: Pick<HistoryQuery, "parts" | "conditions">,
   namespaces: readonly IndexedNamespace[],
@@ -253,7 +253,7 @@ function below(
 type ContractRole = { own: HistoryQuery["kinds"]; where: string; isOld?: boolean; isStranger?: boolean };
 
 // An unknown contract can be a resolver or an ENSv2 registry.
-function rolesOf(contract: string, namespaces: readonly IndexedNamespace[]): ContractRole[] {
+function listContractRoles(contract: string, namespaces: readonly IndexedNamespace[]): ContractRole[] {
   const known = namespaces.flatMap((home): (ContractRole & { at: string | undefined })[] => {
     const { chainId, namespace, nameWrapper, registrar, registry, oldRegistry, reverseRegistrars } = home;
     const isHere = `${onChain(chainId, namespaces)} AND ${namespaceOfEntry(namespaces, "p")} = '${namespace}'`;

@@ -30,11 +30,11 @@ export type HistoryQuery = {
   conditions: readonly string[];
 };
 
-const conditionsOf = ({ kinds, conditions }: HistoryQuery) =>
+const buildConditionsSql = ({ kinds, conditions }: HistoryQuery) =>
   [`type IN ${literal([...kinds, "none"])}`, ...conditions].join(" AND ");
 
 // All parts, at least one. `limited` limits those of each row of a source.
-function partsOf({ parts, ofEach }: HistoryQuery, limited: (part: string) => string): string[] {
+function listParts({ parts, ofEach }: HistoryQuery, limited: (part: string) => string): string[] {
   const ofRows = (part: string) => `SELECT l.* FROM ${ofEach?.from} CROSS JOIN LATERAL ${limited(part)} l`;
   const all = [...parts, ...(ofEach?.parts.map(ofRows) ?? [])];
   return all.length === 0 ? [ofDomain("false")] : all;
@@ -59,21 +59,23 @@ export function historySql(
   const direction = isDescending ? " DESC" : "";
   const orderOf = (alias: string) => orderBySql(historyOrder(alias), isDescending);
   const beyond = after === undefined ? "" : ` AND ${beyondSql(historyOrder("p"), after, isDescending)}`;
-  const where = `${conditionsOf(query)}${beyond}`;
+  const where = `${buildConditionsSql(query)}${beyond}`;
   const firstOf = (part: string) =>
     `(SELECT * FROM (${part}) p WHERE ${where} ORDER BY timestamp${direction} FETCH FIRST ${limit} ROWS WITH TIES)`;
-  const limited = partsOf(query, firstOf).map(firstOf);
+  const limited = listParts(query, firstOf).map(firstOf);
   const page = `SELECT * FROM (${limited.join("\nUNION ALL\n")}) u ${orderOf("u")} LIMIT ${limit}`;
-  return listOf(entriesSql(page, orderOf("h"), namespaces));
+  return buildListSql(entriesSql(page, orderOf("h"), namespaces));
 }
 
-const listOf = (entries: string) => `SELECT coalesce(json_agg(found), '[]')::text FROM (
+const buildListSql = (entries: string) => `SELECT coalesce(json_agg(found), '[]')::text FROM (
 ${entries}) listed`;
 
 /** SQL of the entries of events, whose ids are bound as an array. */
 export function entriesOfIdsSql(ids: string, namespaces: readonly IndexedNamespace[]): string {
   const parts = partsOfEvents(namespaces, `e.id = ANY (${ids}::text[])`, { isNamed: true });
-  return listOf(entriesSql(parts.join("\nUNION ALL\n"), orderBySql(historyOrder("h"), false), namespaces));
+  return buildListSql(
+    entriesSql(parts.join("\nUNION ALL\n"), orderBySql(historyOrder("h"), false), namespaces),
+  );
 }
 
 // What events tell beyond the common columns of parts, by their ids.
@@ -130,8 +132,8 @@ export const healedNamesSql = (namespaces: readonly IndexedNamespace[]) =>
 
 /** SQL of the number of entries, counted up to `max` and one. */
 export function historyCountSql(query: HistoryQuery, max: number): string {
-  const where = conditionsOf(query);
-  const limited = partsOf(query, (part) => `(${part})`).map(
+  const where = buildConditionsSql(query);
+  const limited = listParts(query, (part) => `(${part})`).map(
     (part) => `(SELECT 1 FROM (${part}) p WHERE ${where} LIMIT ${max + 1})`,
   );
   return `SELECT count(*)::text FROM (SELECT FROM (${limited.join(" UNION ALL ")}) u LIMIT ${max + 1}) c`;

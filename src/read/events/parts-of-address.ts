@@ -25,7 +25,7 @@ import {
 // held.
 
 // Of an account, by the resource: no statistics tell how many of an account's changes are of whole registries.
-const rootsOf = (address: string, namespaces: readonly IndexedNamespace[]) =>
+const buildRootsSql = (address: string, namespaces: readonly IndexedNamespace[]) =>
   rootsWhere(
     namespaces,
     `e.holder = ${address} AND e.resource = '${wholeContract}' AND ${hideFromPlanner(`e.type = '${rootChange}'`)}`,
@@ -50,7 +50,7 @@ export function partsOfAddress(
     ...ifOf("resolver", [ofResolver(`e.primary_name_of = ${address}`)]),
     ...ifOf("reverseRegistrar", [ofReverseName(`e.address = ${address}`)]),
     ...ifOf("registryOfV2", entriesWhere(namespaces, `e.holder = ${address} AND e.labelhash IS NOT NULL`)),
-    ...(kinds.includes(rootChange) ? rootsOf(address, namespaces) : []),
+    ...(kinds.includes(rootChange) ? buildRootsSql(address, namespaces) : []),
   ];
 }
 
@@ -122,7 +122,7 @@ export const entriesOfHeldNames = (
   parts: [
     ofResolver(`e.primary_name_of = ${address} AND NOT s.domain_id = ANY (${nodes}::text[])`),
     ofReverseName(`e.address = ${address}`),
-    ...(hasRoots ? rootsOf(address, namespaces) : []),
+    ...(hasRoots ? buildRootsSql(address, namespaces) : []),
   ],
   ofEach: {
     from: `(SELECT unnest(${nodes}::text[]) COLLATE "C" AS node) held`,

@@ -31,7 +31,7 @@ export const idAt = (time: number) => String(Math.min(Math.max(time, 0), 10 ** 1
 /** SQL condition that an action has a referrer, as in that of the index. */
 export const hasReferrer = `encoded_referrer <> '${rootNode}'`;
 
-function whereOf({ subregistryIds, from, to }: ReferralFilter) {
+function buildWhereSql({ subregistryIds, from, to }: ReferralFilter) {
   const values: string[] = [];
   const bind = (value: string) => `$${values.push(value)}`;
   const conditions = [
@@ -69,7 +69,7 @@ export function openReferrals(database: Database) {
   });
 
   async function rank({ filter, edition }: ReferralsQuery): Promise<Referrer[]> {
-    const { where, values } = whereOf(filter);
+    const { where, values } = buildWhereSql(filter);
     // Others may wait for the same ranking.
     const signal = AbortSignal.timeout(10_000);
     const read = async <T>(sql: string): Promise<T[]> => {

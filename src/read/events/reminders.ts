@@ -51,7 +51,7 @@ export async function readReminders(
   const homes = namespaces.filter(({ namespace }) => (asked ?? namespace) === namespace);
   const now = Math.min(...homes.map((home) => times[namespaces.indexOf(home)] ?? Number.NaN));
   if (!Number.isFinite(now)) return undefined;
-  if (after === undefined) return { reminders: [], place: startOf(now + 1) };
+  if (after === undefined) return { reminders: [], place: buildFirstPlace(now + 1) };
   const [start, ...name] = after;
   // A reorganization takes chain time back, but no place.
   if (now < Number(start) + (name[0] === "" ? everySeconds : 0)) return undefined;
@@ -88,13 +88,13 @@ export async function readReminders(
   const found = [];
   for (const namespace of new Set(homes.map((home) => home.namespace)))
     for (const reminder of reminders) found.push(...(await dueOf(namespace, reminder)));
-  const first = found.sort((a, b) => inOrder(a.place, b.place)).slice(0, limit);
+  const first = found.sort((a, b) => compareReminders(a.place, b.place)).slice(0, limit);
   const cut = found.length < limit ? undefined : first.at(-1)?.place;
-  return { reminders: first, place: cut ?? startOf(end) };
+  return { reminders: first, place: cut ?? buildFirstPlace(end) };
 }
 
-const startOf = (moment: number): ReminderPlace => [String(moment), "", ""];
+const buildFirstPlace = (moment: number): ReminderPlace => [String(moment), "", ""];
 
 // As the database orders: times, then bytes.
-const inOrder = ([a, ...one]: ReminderPlace, [b, ...other]: ReminderPlace) =>
+const compareReminders = ([a, ...one]: ReminderPlace, [b, ...other]: ReminderPlace) =>
   Number(a) - Number(b) || Buffer.compare(Buffer.from(one.join("\0")), Buffer.from(other.join("\0")));

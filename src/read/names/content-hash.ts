@@ -8,39 +8,39 @@ import { z } from "zod/v4";
 const keyCodec = 0x72;
 const identity = 0;
 
-function cid(bytes: Uint8Array): string {
+function formatCid(bytes: Uint8Array): string {
   const { code, multihash } = CID.decode(bytes);
   return CID.createV1(code, multihash).toString(code === keyCodec ? base36 : base32);
 }
 
 const dnsName = /^(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$/i;
-const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
+const decodeLatin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
 
 // A key, or in old records a name of DNS in place of one, which is shorter than a key.
-function ipnsName(bytes: Uint8Array): string | undefined {
+function formatIpnsName(bytes: Uint8Array): string | undefined {
   const { code, multihash } = CID.decode(bytes);
-  const text = multihash.code === identity ? latin1(multihash.digest) : "";
+  const text = multihash.code === identity ? decodeLatin1(multihash.digest) : "";
   if (dnsName.test(text)) return text;
   const isKey = multihash.code !== identity || multihash.size >= 36;
   return isKey ? CID.createV1(code, multihash).toString(base36) : undefined;
 }
 
-const ofForm = (form: RegExp) => (bytes: Uint8Array) =>
-  form.test(latin1(bytes)) ? latin1(bytes) : undefined;
-const ofLength = (length: number, encode: (bytes: Uint8Array) => string) => (bytes: Uint8Array) =>
+const matchForm = (form: RegExp) => (bytes: Uint8Array) =>
+  form.test(decodeLatin1(bytes)) ? decodeLatin1(bytes) : undefined;
+const matchLength = (length: number, encode: (bytes: Uint8Array) => string) => (bytes: Uint8Array) =>
   bytes.length === length ? encode(bytes) : undefined;
-const hex = ofLength(32, (bytes) => Buffer.from(bytes).toString("hex"));
-const base64 = (bytes: Uint8Array) => base64url.encode(bytes).slice(1);
+const hex = matchLength(32, (bytes) => Buffer.from(bytes).toString("hex"));
+const encodeBase64 = (bytes: Uint8Array) => base64url.encode(bytes).slice(1);
 
 // By multicodec, as `@ensdomains/content-hash` has them: the scheme of the URI, and what follows it.
 const protocols = new Map<number, [scheme: string, decode: (bytes: Uint8Array) => string | undefined]>([
-  [0xe3, ["ipfs", cid]],
+  [0xe3, ["ipfs", formatCid]],
   [0xe4, ["bzz", (bytes) => hex(CID.decode(bytes).multihash.digest)]],
-  [0xe5, ["ipns", ipnsName]],
-  [0x1bc, ["onion", ofForm(/^[a-z2-7]{16}$/)]],
-  [0x1bd, ["onion3", ofForm(/^[a-z2-7]{56}$/)]],
-  [0xb19910, ["sia", ofLength(34, base64)]],
-  [0xb29910, ["ar", ofLength(32, base64)]],
+  [0xe5, ["ipns", formatIpnsName]],
+  [0x1bc, ["onion", matchForm(/^[a-z2-7]{16}$/)]],
+  [0x1bd, ["onion3", matchForm(/^[a-z2-7]{56}$/)]],
+  [0xb19910, ["sia", matchLength(34, encodeBase64)]],
+  [0xb29910, ["ar", matchLength(32, encodeBase64)]],
   [0xb69910, ["adnl", hex]],
 ]);
 

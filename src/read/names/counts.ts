@@ -24,8 +24,8 @@ export async function withCounts<T extends CountedRows>(
 ): Promise<T> {
   const nodes = body.data.map(({ namehash }) => namehash);
   const [subnames, records] = await Promise.all([
-    subnamesOf(lookup, call, nodes),
-    withRecords ? recordsOf(lookup, call, nodes) : [],
+    countSubnames(lookup, call, nodes),
+    withRecords ? countRecords(lookup, call, nodes) : [],
   ]);
   const data = body.data.map((row, at) => ({
     ...row,
@@ -36,7 +36,7 @@ export async function withCounts<T extends CountedRows>(
 }
 
 // The number of subnames of each node, null beyond the limit.
-async function subnamesOf(lookup: LookupContext["lookup"], call: StatementCall, nodes: readonly string[]) {
+async function countSubnames(lookup: LookupContext["lookup"], call: StatementCall, nodes: readonly string[]) {
   if (nodes.length === 0) return [];
   const { bind, rows } = openStatement(lookup, call, { isCommon: true });
   const branches = branchesFrom(lookup.namespaces, 'domain.parent_id = q.node COLLATE "C"', byName);
@@ -47,7 +47,7 @@ async function subnamesOf(lookup: LookupContext["lookup"], call: StatementCall, 
 }
 
 // The number of known records of each node, undefined where only the chain knows them.
-async function recordsOf(lookup: LookupContext["lookup"], call: StatementCall, nodes: readonly string[]) {
+async function countRecords(lookup: LookupContext["lookup"], call: StatementCall, nodes: readonly string[]) {
   const read = await readGivenNames(lookup, call, { given: nodes, withRecords: true });
   return read.map(({ found }) => {
     const row = found && detailRow(lookup.namespaces, found, lookup.known);

@@ -77,7 +77,7 @@ export function toGrant(role: StoredRole, chainId: number): Grant | undefined {
   const grant = { address: role.account, powers };
   if (role.kind !== "registry") {
     const grant_scope = { kind: "resolver" as const, detail: { resolver: contract } };
-    const [eac_resource, record_resource] = [String(BigInt(role.resource)), recordOf(role, powers)];
+    const [eac_resource, record_resource] = [String(BigInt(role.resource)), describeRecord(role, powers)];
     return { ...grant, grant_scope, eac_resource, record_resource };
   }
   return role.resource === wholeContract
@@ -93,15 +93,15 @@ type RecordKind = readonly [
 ];
 const isWord = (key: string) => key.length === 66;
 const readings: readonly RecordKind[] = [
-  ["address", isWord, (key) => numbered("coin_type", key)],
-  ["text", () => true, keyOf],
-  ["data", () => true, keyOf],
-  ["abi", isWord, (key) => numbered("content_type", key)],
+  ["address", isWord, (key) => buildNumberMember("coin_type", key)],
+  ["text", () => true, decodeKey],
+  ["data", () => true, decodeKey],
+  ["abi", isWord, (key) => buildNumberMember("content_type", key)],
   ["interface", (key) => key.length === 10, (key) => ({ interface_id: key })],
 ];
 
 // Only setters that the account may call count, not their admins.
-function recordOf(
+function describeRecord(
   { resource, record, key }: StoredRole,
   powers: readonly string[],
 ): Grant["record_resource"] {
@@ -114,12 +114,12 @@ function recordOf(
 }
 
 // JSON readers round numbers beyond 53 bits.
-function numbered(member: "coin_type" | "content_type", digits: string) {
+function buildNumberMember(member: "coin_type" | "content_type", digits: string) {
   const isSafe = Number.isSafeInteger(Number(digits));
   return isSafe ? { [member]: Number(digits) } : { [`${member}_decimal`]: String(BigInt(digits)) };
 }
 
-function keyOf(bytes: string) {
+function decodeKey(bytes: string) {
   const raw = Buffer.from(bytes.slice(2), "hex");
   const text = raw.toString("utf8");
   const isText = Buffer.from(text, "utf8").equals(raw) && !text.includes("\0") && text.trim() !== "";

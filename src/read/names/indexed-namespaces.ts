@@ -38,13 +38,13 @@ export function indexedNamespaces(namespace: Namespace, plugins: readonly string
     .flatMap((deployment: Deployment) =>
       deployment.datasources.flatMap((id) => {
         const source = namespace[id];
-        return source === undefined ? [] : [indexedNamespace({ namespace, plugins }, deployment, id)];
+        return source === undefined ? [] : [buildIndexedNamespace({ namespace, plugins }, deployment, id)];
       }),
     );
   return found.sort((a, b) => Number(b.isRoot) - Number(a.isRoot));
 }
 
-function indexedNamespace(
+function buildIndexedNamespace(
   { namespace, plugins }: { namespace: Namespace; plugins: readonly string[] },
   deployment: Deployment,
   id: string,
@@ -73,14 +73,14 @@ function indexedNamespace(
     linker: plugins.includes("protocol-acceleration") ? linker : undefined,
     grace: managed === undefined ? 0 : Number(gracePeriod),
     isRoot,
-    reverseRegistrars: new Map(isRoot ? reverseRegistrarsOf(namespace) : []),
+    reverseRegistrars: new Map(isRoot ? listReverseRegistrars(namespace) : []),
     v2: isRoot && plugins.includes("ensv2") ? findV2Contracts(namespace) : undefined,
   };
 }
 
 const lowerCase = (address: Hex | undefined) => address?.toLowerCase() as Hex | undefined;
 
-const reverseRegistrarsOf = (namespace: Namespace) =>
+const listReverseRegistrars = (namespace: Namespace) =>
   deployedContracts(namespace, ["reverseRegistrar"]).flatMap(({ chainId, address }): [number, Hex][] => {
     const found = lowerCase(address);
     return found === undefined ? [] : [[chainId, found]];

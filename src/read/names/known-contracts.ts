@@ -18,12 +18,14 @@ export function knownContracts(namespace: Namespace) {
   if (root === undefined || registry === undefined) throw new Error("The namespace has no registry.");
 
   const reverse = new Set(
-    deployedContracts(namespace, ["reverseResolver"]).map(({ chainId, address }) => keyOf(chainId, address)),
+    deployedContracts(namespace, ["reverseResolver"]).map(({ chainId, address }) =>
+      buildKey(chainId, address),
+    ),
   );
   const statics = new Map(
     deployedContracts(namespace, ["staticResolver", "resolver"]).flatMap(({ contract, chainId, address }) => {
       const kind = contract.role === "resolver" ? contract.static : contract;
-      return kind ? [[keyOf(chainId, address), kind] as const] : [];
+      return kind ? [[buildKey(chainId, address), kind] as const] : [];
     }),
   );
   const bridged = new Map(
@@ -32,7 +34,9 @@ export function knownContracts(namespace: Namespace) {
       return listBridges(deployment).flatMap((name) => {
         const from = root.contracts[name]?.address;
         if (from === undefined || target?.address === undefined) return [];
-        return [[keyOf(root.chainId, from), { chainId: target.chainId, address: target.address }] as const];
+        return [
+          [buildKey(root.chainId, from), { chainId: target.chainId, address: target.address }] as const,
+        ];
       });
     }),
   );
@@ -43,10 +47,11 @@ export function knownContracts(namespace: Namespace) {
     universalResolver: root.contracts["UniversalResolver"]?.address,
     /** Chains whose resolvers' records are indexed. */
     indexedChains: new Set(deployedContracts(namespace, ["resolver"]).map(({ chainId }) => chainId)),
-    isReverseResolver: (chainId: number, address: Hex) => reverse.has(keyOf(chainId, address)),
-    bridgeOf: (chainId: number, address: Hex): Registry | undefined => bridged.get(keyOf(chainId, address)),
+    isReverseResolver: (chainId: number, address: Hex) => reverse.has(buildKey(chainId, address)),
+    bridgeOf: (chainId: number, address: Hex): Registry | undefined =>
+      bridged.get(buildKey(chainId, address)),
     staticResolverOf: (chainId: number, address: Hex): StaticResolver | undefined =>
-      statics.get(keyOf(chainId, address)),
+      statics.get(buildKey(chainId, address)),
     /**
      * Resolvers of a chain that return the default address (ENSIP-19) where an EVM coin type has no record; lower case.
      */
@@ -60,4 +65,4 @@ export function knownContracts(namespace: Namespace) {
   };
 }
 
-const keyOf = (chainId: number, address: Hex | undefined) => `${chainId}:${address?.toLowerCase()}`;
+const buildKey = (chainId: number, address: Hex | undefined) => `${chainId}:${address?.toLowerCase()}`;

@@ -89,9 +89,13 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
     if (contains === undefined || !isByName)
       return select(from, [...own, ...ofNames], orderBySql(order, isDescending));
     const max = ofNames.length === 0 ? `${limit}` : `${pagesAhead} * ${limit}`;
-    const text = { name: `found${at}`, limit, ...keysWithText(contains, { table, own, max, direction }) };
+    const text = {
+      name: `found${at}`,
+      limit,
+      ...selectKeysWithText(contains, { table, own, max, direction }),
+    };
     const byKeys = `ORDER BY k.o0${direction}, k.id${direction}`;
-    const searched = partOfKeys(text, (keys, max) =>
+    const searched = buildPartOfKeys(text, (keys, max) =>
       select(`(${keys}) k ${nameOfNode(namespaces, "k.id")}`, ["true", ...ofNames], byKeys, max),
     );
     tables.push(...searched.tables);
@@ -116,7 +120,7 @@ const isDerived = ({ derived = [], order }: Branch) =>
   derived.length > 0 || order.some((key) => key.isDerived);
 
 // The names of each stage's keys, as many as a page needs, unless earlier stages found enough.
-function partOfKeys(
+function buildPartOfKeys(
   found: KeysWithText & Pick<ListOptions, "limit"> & { name: string },
   namesOf: (keys: string, max: string) => string,
 ): { tables: string[]; part: string } {
@@ -227,7 +231,7 @@ export function withText(
   { text, match, isOfAll = false }: TextOf,
 ): Pick<ListOptions, "branches" | "contains"> {
   if (text === undefined) return { branches };
-  if (match === "contains") return { branches, contains: anywhereIn(bind, text, { isOfAll }) };
+  if (match === "contains") return { branches, contains: matchAnywhere(bind, text, { isOfAll }) };
   const begins = beginsWith(bind, text);
   const ofText = ({ name, where, ...branch }: Branch & { name?: string }) => ({
     ...branch,
@@ -253,7 +257,7 @@ const last = "\u{10ffff}";
 export function beginsWith(bind: Bind, text: string): (name?: string) => string {
   const first = [...text].slice(0, 256).join("");
   const [start, end] = [bind(first), bind(`${first}${last}`)];
-  const like = first === text ? undefined : bind(`${escaped(text)}%`);
+  const like = first === text ? undefined : bind(`${escapePattern(text)}%`);
   return (name = "domain.name") => {
     const range = `left(${name}, 256) >= ${start} AND left(${name}, 256) < ${end}`;
     return like === undefined ? range : `${range} AND ${name} LIKE ${like}`;
@@ -261,8 +265,8 @@ export function beginsWith(bind: Bind, text: string): (name?: string) => string 
 }
 
 /** SQL conditions that a name has a text anywhere. `isOfAll`: among all names, listed in order. */
-function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean }): TextAnywhere {
-  const like = bind(`%${escaped(text)}%`);
+function matchAnywhere(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean }): TextAnywhere {
+  const like = bind(`%${escapePattern(text)}%`);
   const has = { text: `domain.name LIKE ${like}` };
   if (!isOfAll || !trigram.test(text)) return has;
   return {
@@ -271,7 +275,7 @@ function anywhereIn(bind: Bind, text: string, { isOfAll }: { isOfAll: boolean })
   };
 }
 
-const escaped = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
+const escapePattern = (text: string) => text.replaceAll(/[\\%_]/g, "\\$&");
 
 /**
  * SQL of the names of a table that have a text, as `id` and `o0`. `stages`: the first names, each stage for when
@@ -283,7 +287,7 @@ type KeysWithText = { tables: string[]; stages: string[]; isAll?: string; looked
 // The planner follows an order through a column, not through an expression on it. The text is looked for in the table's
 // rows before any join. The lookup has no order, which could tempt the planner to read all names. `own`: further
 // conditions on `domain`.
-function keysWithText(
+function selectKeysWithText(
   { text, ofAll }: TextAnywhere,
   { table, own, max, direction }: Record<"table" | "max" | "direction", string> & { own: string[] },
 ): KeysWithText {

@@ -38,7 +38,7 @@ const sliceCharacters = 32_768;
  * Runs a statement of the times and an input, whose rows are JSON with the input's position `at`. Uses each row while
  * the next are read. A row may come twice.
  */
-async function eachRow<Row extends { at: number }>(
+async function readEachRow<Row extends { at: number }>(
   { database, namespaces }: NamesSource,
   { current, request }: StatementCall,
   [sql, input]: readonly [sql: string, input: string],
@@ -119,7 +119,7 @@ async function readNames(
   const { database, statements, hasRecords } = source;
   const found: (ReadName | null)[] = names.map(() => null);
   const read = (sql: string, input: string, indexOf: (at: number) => number) =>
-    eachRow<{ at: number; found: ReadName | null }>(source, call, [sql, input], (row) => {
+    readEachRow<{ at: number; found: ReadName | null }>(source, call, [sql, input], (row) => {
       found[indexOf(row.at)] = row.found;
     });
   const nodes = `{${names.map(({ node }) => node).join(",")}}`;
@@ -254,7 +254,9 @@ export async function readAddresses(
   });
   if (inputs.length === 0) return;
   const statement = [source.statements.addresses, JSON.stringify(inputs)] as const;
-  await eachRow<{ at: number } & FoundAddress>(source, call, statement, ({ at, ...found }) => use(at, found));
+  await readEachRow<{ at: number } & FoundAddress>(source, call, statement, ({ at, ...found }) =>
+    use(at, found),
+  );
 }
 
 /**
@@ -304,7 +306,7 @@ const isMine = `((${isOwner}) OR (${isManager}))`;
 const relations = `CASE WHEN (${isOwner}) AND (${isManager}) THEN '["owner","manager"]' WHEN ${isOwner} THEN '["owner"]'
   WHEN ${isManager} THEN '["manager"]' ELSE '[]' END::json`;
 
-const extraOf = (claims: NamesToRead) => ({
+const buildExtra = (claims: NamesToRead) => ({
   isPrimary: "coalesce(domain.name = c.claim, false)",
   forward: `CASE WHEN domain.name = c.claim THEN ${forwardSql(claims, "q.address")} END`,
   relations,
@@ -316,11 +318,11 @@ const extraOf = (claims: NamesToRead) => ({
  */
 function fewSql(claims: NamesToRead): string {
   const { namespaces } = claims;
-  const { held, candidates } = candidatesOf(namespaces);
+  const { held, candidates } = buildCandidatesSql(namespaces);
   const beyond = "(o.rank, o.name, domain.id) > (q.after_rank, q.after_name, q.after_id)";
   const row = objectText(nameText, {
     after: "json_build_array(o.rank::text, o.name, domain.id)",
-    ...extraOf(claims),
+    ...buildExtra(claims),
   });
   const found = `array_agg(${row} ORDER BY o.rank, o.name, domain.id) FILTER (WHERE ${isMine} AND ${beyond})`;
   return `WITH held AS MATERIALIZED (${held})
@@ -332,7 +334,7 @@ WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
 }
 
 // SQL of what an address holds in any way, up to one more than few per way, and of these names as rows of `domain`.
-function candidatesOf(namespaces: readonly IndexedNamespace[]) {
+function buildCandidatesSql(namespaces: readonly IndexedNamespace[]) {
   const ways = namesHeldBy(namespaces, "q.address");
   const max = few + 1;
   if (secondGeneration(namespaces) !== undefined) {
@@ -378,7 +380,7 @@ function manySql(claims: NamesToRead): string {
     after: ["q.after_rank", "q.after_name", "q.after_id"],
     isDescending: false,
     limit: "(q.size + 1)",
-    extra: extraOf(claims),
+    extra: buildExtra(claims),
   });
   const branches = held.map(({ from, where }) => ({ from, where, order: [] }));
   const total = countSql(namespaces, { branches, filters: [isMine] }, maxCountedOfAddress);

@@ -20,16 +20,16 @@ export function readStoredResolver({ resolver }: StoredName, { chainId }: Indexe
 }
 
 // That of the resolver that answers for a name.
-const resolverOf = (row: StoredName, home: IndexedNamespace) =>
+const findResolver = (row: StoredName, home: IndexedNamespace) =>
   row.isUnresolvable ? undefined : readStoredResolver(row, home);
 
 // The resolver that answers for a name, if its code is known to return what events tell.
-const staticResolverOf = (
+const findStaticResolver = (
   namespaces: readonly IndexedNamespace[],
   row: StoredName,
   known: KnownContracts,
 ) => {
-  const resolver = resolverOf(row, homeOfRow(namespaces, row));
+  const resolver = findResolver(row, homeOfRow(namespaces, row));
   return resolver && known.staticResolverOf(resolver.chain_id, resolver.address);
 };
 
@@ -84,21 +84,21 @@ export function findDefaultAddress(
   known: KnownContracts,
 ) {
   // All resolvers of ENSv2 fall back to it.
-  const hasDefault = row.v2?.isInForce || staticResolverOf(namespaces, row, known)?.hasDefaultAddress;
-  return hasDefault ? ownValue(records?.set?.addresses, defaultCoin) : undefined;
+  const hasDefault = row.v2?.isInForce || findStaticResolver(namespaces, row, known)?.hasDefaultAddress;
+  return hasDefault ? findOwnValue(records?.set?.addresses, defaultCoin) : undefined;
 }
 
 /**
  * The address that a name's resolver returns for an EVM coin type: its own record, even one of zero bytes, else the
  * default one.
  */
-function addressRecordOf({ records }: FoundName, coin: string, fallback: string | undefined) {
-  const own = ownValue(records?.set?.addresses, coin) ?? (coin === "60" ? records?.addr : undefined);
+function findAddressRecord({ records }: FoundName, coin: string, fallback: string | undefined) {
+  const own = findOwnValue(records?.set?.addresses, coin) ?? (coin === "60" ? records?.addr : undefined);
   return own ?? fallback;
 }
 
 // Keys are user input, such as `constructor`.
-const ownValue = (values: Readonly<Record<string, string>> | null | undefined, key: string) =>
+const findOwnValue = (values: Readonly<Record<string, string>> | null | undefined, key: string) =>
   values && Object.hasOwn(values, key) ? values[key] : undefined;
 
 const byNumber = (a: string, b: string) => a.length - b.length || (a < b ? -1 : 1);
@@ -119,7 +119,7 @@ export function listRecordKeys({ records }: NameRow): string[] {
  * A name's records, in the form of rows. A seen key without a value was cleared; if values are not indexed, the map
  * lacks the key.
  */
-function groupedRecords(records: StoredRecords | null): z.output<typeof recordsSchema> {
+function groupRecords(records: StoredRecords | null): z.output<typeof recordsSchema> {
   const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
   const isKnown = records !== null && set !== undefined;
   const addresses: Record<string, string> = isKnown ? { ...set?.addresses } : addr ? { 60: addr } : {};
@@ -128,7 +128,7 @@ function groupedRecords(records: StoredRecords | null): z.output<typeof recordsS
   const keys = [...new Set([...(seenTexts ?? []), ...Object.keys(texts)])].sort();
   const valued = (all: string[], values: Readonly<Record<string, string>>) =>
     Object.fromEntries(
-      (isKnown ? all : Object.keys(values)).map((key) => [key, heldValue(ownValue(values, key))]),
+      (isKnown ? all : Object.keys(values)).map((key) => [key, toHeldValue(findOwnValue(values, key))]),
     );
   const contenthash = set ? set.contenthash : ((hash && bytesValue(hash)) ?? null);
   // If values are not indexed, the name is unknown.
@@ -159,7 +159,7 @@ function groupedRecords(records: StoredRecords | null): z.output<typeof recordsS
 }
 
 // Twenty zero bytes count as cleared.
-const heldValue = (value: string | undefined) =>
+const toHeldValue = (value: string | undefined) =>
   value === undefined || value === zeroAddress ? null : value;
 
 /** Whether a key is that of an address record. */
@@ -183,7 +183,7 @@ export function isReadFromEvents(
 ): boolean {
   if (row.v2?.isInForce) return records !== null;
   if (row.isUnresolvable) return true;
-  return staticResolverOf(namespaces, row, known) !== undefined;
+  return findStaticResolver(namespaces, row, known) !== undefined;
 }
 
 /**
@@ -224,7 +224,7 @@ export function findRecord(
   if (value === undefined && seen.includes(name))
     return { status: "unsupported", unsupported_reason: "value_not_retained" };
   const derived =
-    isAddress && isEvmCoinType(BigInt(name)) ? addressRecordOf(found, name, fallback) : undefined;
+    isAddress && isEvmCoinType(BigInt(name)) ? findAddressRecord(found, name, fallback) : undefined;
   if (fallback === undefined || fallback === zeroAddress || derived !== fallback)
     return { status: "not_found" };
   const meta = {
@@ -245,16 +245,16 @@ export function identity({ name, node }: Pick<StoredName, "name" | "node">, { na
 /**
  * Expiry and end of grace in Unix seconds, at most 2^63 - 1, or null with the reason. Nothing for a name without dates.
  */
-function deadlines({ expires, graceEnds, status }: StoredName) {
+function deriveDeadlines({ expires, graceEnds, status }: StoredName) {
   if (expires === undefined && status !== "released") return {};
   const reason = expires === undefined ? ("released" as const) : noDates[expires];
   if (reason !== undefined) return { expires_at: null, grace_ends_at: null, expires_at_reason: reason };
-  return { expires_at: upToMost(expires), grace_ends_at: upToMost(graceEnds) };
+  return { expires_at: capDate(expires), grace_ends_at: capDate(graceEnds) };
 }
 
 // Dates in this format have 63 bits.
 const maxSeconds = 9_223_372_036_854_775_807n;
-const upToMost = (date: string | undefined) =>
+const capDate = (date: string | undefined) =>
   date !== undefined && BigInt(date) > maxSeconds ? String(maxSeconds) : (date ?? null);
 
 // Fuses of the name wrapper.
@@ -270,7 +270,7 @@ const fuseBits = {
   is_dot_eth: isDotEth,
   can_extend_expiry: 1 << 18,
 } as const;
-const ofFuses = <T>(value: (bit: number) => T) =>
+const mapFuses = <T>(value: (bit: number) => T) =>
   Object.fromEntries(Object.entries(fuseBits).map(([name, bit]) => [name, value(bit)])) as Record<
     keyof typeof fuseBits,
     T
@@ -306,7 +306,7 @@ export function wrapperFacts({
   const emancipated = has(cannotUnwrap) ? ("locked" as const) : ("emancipated" as const);
   return {
     wrapper_state: has(parentCannotControl) ? emancipated : ("wrapped" as const),
-    wrapper_fuses: { fuses, ...ofFuses(has) },
+    wrapper_fuses: { fuses, ...mapFuses(has) },
     ...dates,
   };
 }
@@ -315,14 +315,14 @@ export function wrapperFacts({
  * The registry's generation and the wrapper's state: under `ens_v1` on the root chain, under `wrapper` on other chains
  * with a wrapper.
  */
-function authority(
+function deriveAuthority(
   row: StoredName,
   home: IndexedNamespace,
 ): Pick<NameRow, "authority" | "ens_v1" | "wrapper"> {
   if (!home.isRoot) return { wrapper: home.nameWrapper && wrapperFacts(row) };
   if (row.v2?.isInForce) return { authority: "ens_v2" };
   if (!row.isOwned && row.status === "unregistered") return {};
-  const { expires_at = null } = deadlines(row);
+  const { expires_at = null } = deriveDeadlines(row);
   const ens_v1 = { expires_at, resolver: readStoredResolver(row, home) ?? null, ...wrapperFacts(row) };
   return { authority: row.isMigrated ? "ens_v1" : "ens_v0", ens_v1 };
 }
@@ -330,8 +330,8 @@ function authority(
 /**
  * The registration that was not renewed: its last holder, through what, and since when anybody can register the name.
  */
-function lapsedRegistration(row: StoredName): NameRow["lapsed_registration"] {
-  if (row.v2?.isInForce) return lapsedEntry(row, row.v2);
+function findLapsedRegistration(row: StoredName): NameRow["lapsed_registration"] {
+  if (row.v2?.isInForce) return findLapsedEntry(row, row.v2);
   if (row.status !== "released" || row.graceEnds === undefined) return undefined;
   const isOfWrapper = row.isLease ? row.isHeldThroughWrapper : row.isWrapped;
   // A lease without a grace period ends at its expiry; grace periods and wrapper entries include their last second.
@@ -345,7 +345,7 @@ function lapsedRegistration(row: StoredName): NameRow["lapsed_registration"] {
 }
 
 // An ENSv2 entry has no owner from its expiry on, and is free from the end of its grace period on.
-function lapsedEntry(
+function findLapsedEntry(
   { status, graceEnds }: StoredName,
   { holder }: NonNullable<StoredName["v2"]>,
 ): NameRow["lapsed_registration"] {
@@ -356,7 +356,7 @@ function lapsedEntry(
 }
 
 /** What only ENSv2 tells: the generation in force, a reservation, the time of the migration. */
-const generation = ({ v2 }: StoredName) => ({
+const describeGeneration = ({ v2 }: StoredName) => ({
   version: v2?.version ?? undefined,
   reserved: v2?.isReserved || undefined,
   migrated_at: v2?.migrated ?? undefined,
@@ -373,7 +373,7 @@ export function registrationId(
 }
 
 /** Id of the token that the registrar or the ENSv2 registry issued; undefined for names without one. */
-function tokenId({ isLease, isManaged, labelhash, node, v2 }: StoredName): string | undefined {
+function findTokenId({ isLease, isManaged, labelhash, node, v2 }: StoredName): string | undefined {
   if (v2?.isInForce) return v2.token === null ? undefined : BigInt(v2.token).toString();
   if (!isLease) return undefined;
   return BigInt((isManaged ? labelhash : node) ?? rootNode).toString();
@@ -395,7 +395,7 @@ const seconds = z.string().regex(/^\d+$/);
 /** Members of the wrapper's state of a name. */
 export const wrapperShape = {
   wrapper_state: z.enum(["wrapped", "emancipated", "locked", "lapsed", "unwrapped"]).optional(),
-  wrapper_fuses: z.strictObject({ fuses: z.int(), ...ofFuses(() => z.boolean()) }).optional(),
+  wrapper_fuses: z.strictObject({ fuses: z.int(), ...mapFuses(() => z.boolean()) }).optional(),
   wrapper_expires_at: seconds.nullable().optional(),
   wrapper_expires_at_reason: z.enum(["no_expiry", "not_set"]).optional(),
 };
@@ -482,10 +482,10 @@ export type NameRow = z.output<typeof rowSchema>;
 
 type IndexedNamespaces = readonly IndexedNamespace[];
 
-const lifecycle = (row: StoredName) => ({
+const describeLifecycle = (row: StoredName) => ({
   status: row.status,
   in_grace: row.status === "expired" || undefined,
-  ...deadlines(row),
+  ...deriveDeadlines(row),
 });
 
 /** The row of a list: deadlines, and what other rows begin with. */
@@ -497,10 +497,10 @@ export function listRow(namespaces: IndexedNamespaces, row: StoredName): NameRow
     manager: row.manager,
     registered_at: row.registered,
     created_at: row.created,
-    ...lifecycle(row),
-    ...authority(row, home),
-    ...generation(row),
-    lapsed_registration: lapsedRegistration(row),
+    ...describeLifecycle(row),
+    ...deriveAuthority(row, home),
+    ...describeGeneration(row),
+    lapsed_registration: findLapsedRegistration(row),
   };
 }
 
@@ -514,7 +514,7 @@ export const searchRow = (namespaces: IndexedNamespaces, row: StoredName): NameR
 export const labelRow = (namespaces: IndexedNamespaces, row: StoredName): NameRow => ({
   ...searchRow(namespaces, row),
   labelhash: row.labelhash,
-  subregistry: subregistryOf(row, homeOfRow(namespaces, row)),
+  subregistry: findSubregistry(row, homeOfRow(namespaces, row)),
 });
 
 /** The row of one of an address's names. */
@@ -539,7 +539,7 @@ export function primaryFacts(
   known: KnownContracts,
 ): Pick<NameRow, "is_primary" | "is_primary_verified"> {
   if (!isPrimary || row.v2?.isInForce) return { is_primary: isPrimary };
-  const fixed = staticResolverOf(namespaces, row, known);
+  const fixed = findStaticResolver(namespaces, row, known);
   // Names of other chains resolve through a gateway.
   if (!fixed || !homeOfRow(namespaces, row).isRoot || !forward) return { is_primary: true };
   const [own = null, general = null] = forward;
@@ -547,21 +547,21 @@ export function primaryFacts(
 }
 
 // The registry that has the subnames of a name of ENSv2; undefined without one.
-const subregistryOf = ({ v2 }: StoredName, { chainId }: IndexedNamespace): NameRow["subregistry"] =>
+const findSubregistry = ({ v2 }: StoredName, { chainId }: IndexedNamespace): NameRow["subregistry"] =>
   v2?.subregistry ? { chain_id: chainId, address: v2.subregistry } : undefined;
 
 /** The short row of a lookup, for lists of accounts. */
 export function feedRow(namespaces: IndexedNamespaces, row: StoredName): NameRow {
   const home = homeOfRow(namespaces, row);
-  const { ens_v1, wrapper } = authority(row, home);
+  const { ens_v1, wrapper } = deriveAuthority(row, home);
   return {
     ...identity(row, home),
     read_status: "ok",
-    ...lifecycle(row),
-    lapsed_registration: lapsedRegistration(row),
+    ...describeLifecycle(row),
+    lapsed_registration: findLapsedRegistration(row),
     ...{ ens_v1, wrapper },
-    subregistry: subregistryOf(row, home),
-    ...generation(row),
+    subregistry: findSubregistry(row, home),
+    ...describeGeneration(row),
     chain_id: home.chainId,
     network: home.network,
   };
@@ -569,7 +569,7 @@ export function feedRow(namespaces: IndexedNamespaces, row: StoredName): NameRow
 
 // Why the Universal Resolver of ENSv2 answers nothing for a name of ENSv1: nothing reserves it there, or without a
 // resolver.
-const unresolvableReason = ({ isUnresolvable, v2 }: StoredName): NameRow["unresolvable_reason"] =>
+const findUnresolvableReason = ({ isUnresolvable, v2 }: StoredName): NameRow["unresolvable_reason"] =>
   isUnresolvable && (v2?.isReserved ? "ens_v2_path_no_resolver" : "no_live_ens_v2_entry");
 
 // Nobody holds the name: what is still stored is the former holder's.
@@ -582,11 +582,11 @@ export function profileRow(namespaces: IndexedNamespaces, row: StoredName): Name
     ...listRow(namespaces, row),
     read_status: "ok",
     registration_id: registrationId(row, home),
-    token_id: tokenId(row),
-    resolver: isReleased(row) ? undefined : resolverOf(row, home),
-    unresolvable_reason: unresolvableReason(row),
+    token_id: findTokenId(row),
+    resolver: isReleased(row) ? undefined : findResolver(row, home),
+    unresolvable_reason: findUnresolvableReason(row),
     registry_path: row.v2?.path ?? undefined,
-    subregistry: subregistryOf(row, home),
+    subregistry: findSubregistry(row, home),
     chain_id: home.chainId,
     network: home.network,
   };
@@ -598,13 +598,13 @@ export function detailRow(namespaces: IndexedNamespaces, found: FoundName, known
   const home = homeOfRow(namespaces, row);
   const profile = profileRow(namespaces, row);
   if (isReleased(row) || row.isUnresolvable) return profile;
-  const primary = addressRecordOf(found, "60", findDefaultAddress(namespaces, found, known)) ?? "";
+  const primary = findAddressRecord(found, "60", findDefaultAddress(namespaces, found, known)) ?? "";
   const isAddress = /^0x[0-9a-f]{40}$/.test(primary) && primary !== zeroAddress;
   // Unknown if only the chain knows the resolver in ENSv2, or if links to resolvers are not indexed.
   const isUnknown = row.v2?.isInForce ? records === null : !home.isRoot && home.linker === undefined;
   return {
     ...profile,
-    records: isUnknown ? undefined : groupedRecords(records),
+    records: isUnknown ? undefined : groupRecords(records),
     primary_address: isAddress ? primary : undefined,
   };
 }

@@ -19,7 +19,7 @@ const letters = [..."abcdefghijklmnopqrstuvwxyz0123456789-"];
 const [fewest, max] = [3, 24];
 
 /** All labels one edit away: a letter left out, added, replaced or swapped with the next. Only for 3 to 24 letters. */
-function typosOf(label: string): string[] {
+function listTypos(label: string): string[] {
   const given = [...label];
   if (given.length < fewest || given.length > max) return [];
   const found = new Set<string>();
@@ -48,7 +48,7 @@ const bySize = (from: string) =>
 const within = (column: string, from: number) =>
   `left(${column}, 256) >= $${from}::text COLLATE "C" AND left(${column}, 256) < $${from + 1}::text COLLATE "C"`;
 
-function claims(namespaces: readonly IndexedNamespace[]) {
+function buildClaimsSql(namespaces: readonly IndexedNamespace[]) {
   const onRoot = `JOIN domain_resolver_relations l ON l.domain_id = v.node AND l.resolver = v.address AND l.chain_id = ${namespaces[0]?.chainId ?? 0}
     JOIN domain o ON o.id = v.node AND o.parent_id = '${reverseParent}'`;
   const isClaimed = (
@@ -63,7 +63,7 @@ function claims(namespaces: readonly IndexedNamespace[]) {
 }
 
 // The sort columns; only the names of the page are looked up again.
-const candidate = (kind: number) => `domain.id, ${kind} AS kind, domain.created_at, domain.name`;
+const buildCandidateColumns = (kind: number) => `domain.id, ${kind} AS kind, domain.created_at, domain.name`;
 
 type Search = {
   /** Normalized; a trailing dot says that the last label is complete. */
@@ -85,26 +85,26 @@ export function relevanceSql(
   const label = isComplete ? text.slice(0, dot) : text;
   // `$2` to `$5` as above, `$6` the labels one edit away, `$7` to `$11` the last row, `$12` the limit, `$13` what
   // follows the label.
-  for (const value of [label, `${label}${last}`, text, `${text}${last}`, JSON.stringify(typosOf(label))])
+  for (const value of [label, `${label}${last}`, text, `${text}${last}`, JSON.stringify(listTypos(label))])
     bind(value);
   for (const value of [...after, String(limit), isComplete ? text.slice(dot) : ""]) bind(value);
   const joins = filters.length === 0 ? "" : namesJoins(namespaces);
   const where = ["domain.name <> ''", ...filters].join(" AND ");
-  const { isClaimed, lists } = claims(namespaces);
+  const { isClaimed, lists } = buildClaimsSql(namespaces);
   const parts = partsOfNames(namespaces);
   const exact = parts.map((part) =>
-    bySize(`SELECT ${candidate(0)} FROM ${part}${joins} WHERE char_length(domain.name) = size AND left(domain.label_name, 256) = $2::text COLLATE "C"
+    bySize(`SELECT ${buildCandidateColumns(0)} FROM ${part}${joins} WHERE char_length(domain.name) = size AND left(domain.label_name, 256) = $2::text COLLATE "C"
     AND ${within("domain.name", 4)} AND ${where} ORDER BY domain.id`),
   );
   const prefix = parts.map((part) =>
-    bySize(`SELECT ${candidate(1)} FROM ${part}${joins} WHERE char_length(domain.name) = size AND ${within("domain.label_name", 2)}
+    bySize(`SELECT ${buildCandidateColumns(1)} FROM ${part}${joins} WHERE char_length(domain.name) = size AND ${within("domain.label_name", 2)}
     AND left(domain.label_name, 256) <> $2::text COLLATE "C" AND ${where} ORDER BY left(domain.label_name, 256), domain.id`),
   );
   const claimed = lists.flatMap((list) =>
     parts.map(
       (
         part,
-      ) => `(SELECT ${candidate(1)} FROM ${bySize(list)} c JOIN ${part} ON left(domain.name, 256) = left(c.name, 256) AND domain.name = c.name${joins}
+      ) => `(SELECT ${buildCandidateColumns(1)} FROM ${bySize(list)} c JOIN ${part} ON left(domain.name, 256) = left(c.name, 256) AND domain.name = c.name${joins}
     WHERE left(domain.label_name, 256) <> $2::text COLLATE "C" AND ${where})`,
     ),
   );
@@ -113,7 +113,7 @@ export function relevanceSql(
   const similar = parts.map(
     (
       part,
-    ) => `(SELECT ${candidate(2)} FROM ${part}${joins} WHERE domain.parent_id IN (${[...parents, "'none'"].join(", ")})
+    ) => `(SELECT ${buildCandidateColumns(2)} FROM ${part}${joins} WHERE domain.parent_id IN (${[...parents, "'none'"].join(", ")})
     AND left(domain.label_name, 256) = ANY (ARRAY(SELECT json_array_elements_text($6::json))) AND strpos(domain.name, $13::text) > 0 AND ${where}
     ORDER BY domain.parent_id, left(domain.label_name, 256), domain.id LIMIT CASE WHEN (SELECT count(*) FROM held) >= ${maxPerKind} THEN 0 ELSE ${maxPerKind} END)`,
   );

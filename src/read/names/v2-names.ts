@@ -123,7 +123,7 @@ const askedSql = `
     jsonb_array_length(n.value->'ids') AS depth
   FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY n(value, index)`;
 
-const statementOf = (contracts: V2Contracts, hasV1: boolean) =>
+const buildStatement = (contracts: V2Contracts, hasV1: boolean) =>
   planOnce(`
 SELECT json_agg(json_build_object('registry', entry.registry, 'registryPath', entry.registry_path,
   'entry', CASE WHEN entry.storage_id IS NOT NULL THEN json_build_object('status', entry.status, 'expiry', entry.expiry::text,
@@ -145,11 +145,11 @@ export async function readV2Names(
   signal: AbortSignal,
 ): Promise<V2Name[]> {
   const values = [JSON.stringify(paths), String(time)];
-  const [text] = await database.row(statementOf(contracts, hasV1), values, signal);
+  const [text] = await database.row(buildStatement(contracts, hasV1), values, signal);
   const found = JSON.parse(text ?? "[]") as V2Name[];
   return found.map(({ entry, ...rest }) => ({
     ...rest,
-    entry: entry && { ...entry, resource: resourceOf(entry) },
+    entry: entry && { ...entry, resource: computeResource(entry) },
   }));
 }
 
@@ -172,7 +172,7 @@ export async function readNodesOfToken(
   return JSON.parse(nodes ?? "[]") as Hex[];
 }
 
-function resourceOf({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
+function computeResource({ status, resource }: NonNullable<V2Name["entry"]>): Hex {
   if (status !== "available") return resource;
   return `0x${(BigInt(resource) + 1n).toString(16).padStart(64, "0")}`;
 }

@@ -77,7 +77,7 @@ export async function readV2Records(
     if (!isProven || kind === "unknown") continue;
     if (kind === "v1") result[at] = one.records ?? noRecords;
     else if (resolver === null || kind === "none" || (kind === "public" && !isOwn)) result[at] = noRecords;
-    else readings.push({ at, resolver, kind: kind === "records" ? kind : "nodes", labels: labelsOf(one) });
+    else readings.push({ at, resolver, kind: kind === "records" ? kind : "nodes", labels: listLabels(one) });
   }
   const { chainId } = contracts;
   const read = await withoutAliases(database, { chainId, readings }, signal);
@@ -87,18 +87,18 @@ export async function readV2Records(
 }
 
 // Registries have the bytes of labels that names cannot show.
-function labelsOf({ row: { name }, inV2: { labels } }: RecordsRequest): LabelOfPath[] {
+function listLabels({ row: { name }, inV2: { labels } }: RecordsRequest): LabelOfPath[] {
   const parts = name === "" ? [] : name.split(".");
   return parts.map((part, index) => {
     const stored = labels[parts.length - 1 - index];
-    if (stored) return labelOf(Buffer.from(hexToBytes(stored)));
+    if (stored) return hashLabel(Buffer.from(hexToBytes(stored)));
     return { hash: labelhashIn(part), bytes: isEncodedLabel(part) ? undefined : Buffer.from(part) };
   });
 }
 
-const labelOf = (bytes: Buffer): LabelOfPath => ({ hash: keccak256(bytes), bytes });
+const hashLabel = (bytes: Buffer): LabelOfPath => ({ hash: keccak256(bytes), bytes });
 
-const nodeOf = (labels: readonly LabelOfPath[]) =>
+const hashPath = (labels: readonly LabelOfPath[]) =>
   labels.reduceRight<Hex>((parent, { hash }) => subnode(parent, hash), rootNode);
 
 const maxAliases = 20;
@@ -133,7 +133,9 @@ async function withoutAliases(
   let pending = byNode.filter(isKnown).map((reading) => ({ reading, last: "" }));
   for (let round = 0; round < maxAliases && pending.length > 0; round++) {
     const suffixes = pending.flatMap(({ reading }, at) =>
-      suffixHashes(bytesOf(reading)).map((hash, index) => [at, index + 1, reading.resolver, hash] as const),
+      hashSuffixes(listLabelBytes(reading)).map(
+        (hash, index) => [at, index + 1, reading.resolver, hash] as const,
+      ),
     );
     const columns = ([0, 1, 2, 3] as const).map((column) => suffixes.map((one) => one[column]));
     const found = await read<[number, number, Hex]>(aliasesSql, columns);
@@ -144,27 +146,27 @@ async function withoutAliases(
         done.push(reading);
         return [];
       }
-      const labels = withSuffix(bytesOf(reading), index, target)?.map(labelOf);
+      const labels = withSuffix(listLabelBytes(reading), index, target)?.map(hashLabel);
       return labels === undefined ? [] : [{ reading: { ...reading, labels }, last: target }];
     });
   }
   return done;
 }
 
-const bytesOf = ({ labels }: ResolverReading) => labels.flatMap(({ bytes }) => bytes ?? []);
+const listLabelBytes = ({ labels }: ResolverReading) => labels.flatMap(({ bytes }) => bytes ?? []);
 
 // Keys of aliases: hashes of a name and its ancestors, the root included.
-const suffixHashes = (labels: readonly Buffer[]): Hex[] =>
-  [...labels.keys(), labels.length].map((index) => keccak256(wireForm(labels.slice(index))));
+const hashSuffixes = (labels: readonly Buffer[]): Hex[] =>
+  [...labels.keys(), labels.length].map((index) => keccak256(encodeWire(labels.slice(index))));
 
 // Replaces the suffix from an index on (1: all) by a name in wire form; undefined if that is malformed.
 function withSuffix(labels: readonly Buffer[], index: number, target: Hex): Buffer[] | undefined {
   const replaced = dnsLabels(target);
-  if (replaced === undefined || wireForm(replaced).length !== target.length / 2 - 1) return undefined;
+  if (replaced === undefined || encodeWire(replaced).length !== target.length / 2 - 1) return undefined;
   return [...labels.slice(0, index - 1), ...replaced];
 }
 
-const wireForm = (labels: readonly Buffer[]): Buffer =>
+const encodeWire = (labels: readonly Buffer[]): Buffer =>
   Buffer.concat([...labels.flatMap((label) => [Buffer.from([label.length]), label]), Buffer.from([0])]);
 
 /** SQL condition that a row of `v2_records` under an alias was not cleared with all others. */
@@ -194,14 +196,14 @@ async function readStored(
   const values = [
     String(chainId),
     formatArray(read.map(({ resolver }) => resolver)),
-    formatArray(read.map(({ labels }) => nodeOf(labels))),
+    formatArray(read.map(({ labels }) => hashPath(labels))),
     formatArray(read.map(({ kind }) => String(kind === "records"))),
   ];
   const [text] = await database.row(storedStatements[hasRecords ? "values" : "keys"], values, signal);
   const found = JSON.parse(text ?? "[]") as (StoredRecords | StoredRecord[] | null)[];
   return read.map((_, index) => {
     const one = found[index] ?? noRecords;
-    return Array.isArray(one) ? recordsOfId(one) : one;
+    return Array.isArray(one) ? collectRecords(one) : one;
   });
 }
 
@@ -209,28 +211,28 @@ async function readStored(
 // is empty or null.
 type StoredRecord = [string, string, Hex | null];
 
-const textOf = (hex: string) => Buffer.from(hex.slice(2), "hex").toString("utf8");
+const decodeText = (hex: string) => Buffer.from(hex.slice(2), "hex").toString("utf8");
 
-function recordsOfId(records: readonly StoredRecord[]): StoredRecords {
+function collectRecords(records: readonly StoredRecord[]): StoredRecords {
   const ofKind = (wanted: string) => records.filter(([kind]) => kind === wanted);
   const bytes = (value: Hex | null | undefined) => (value === "0x" ? null : (value ?? null));
-  const text = (value: Hex | null | undefined) => (value ? textValue(textOf(value)) : null);
+  const text = (value: Hex | null | undefined) => (value ? textValue(decodeText(value)) : null);
   const keep = (entries: readonly (readonly [string, string | null])[]) =>
     Object.fromEntries(entries.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
   const [coins, texts] = [ofKind("address"), ofKind("text")];
   const hash = ofKind("contenthash")[0]?.[2] ?? null;
   return {
     seenCoins: coins.map(([, coin]) => coin),
-    seenTexts: texts.map(([, key]) => textOf(key)),
+    seenTexts: texts.map(([, key]) => decodeText(key)),
     addr: null,
     hash,
     set: {
       contenthash: bytes(hash),
       name: text(ofKind("name")[0]?.[2]),
       addresses: keep(coins.map(([, coin, value]) => [coin, bytes(value)])),
-      texts: keep(texts.map(([, key, value]) => [textOf(key), text(value)])),
+      texts: keep(texts.map(([, key, value]) => [decodeText(key), text(value)])),
       abis: ofKind("abi").flatMap(([, type, value]) => (value === null ? [] : [type])),
-      dataKeys: ofKind("data").flatMap(([, key, value]) => (bytes(value) === null ? [] : [textOf(key)])),
+      dataKeys: ofKind("data").flatMap(([, key, value]) => (bytes(value) === null ? [] : [decodeText(key)])),
     },
   };
 }

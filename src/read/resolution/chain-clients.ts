@@ -39,7 +39,7 @@ function createChainClient(urls: readonly string[]): Client {
     for (const { url, rpc } of nodes) {
       try {
         const { error, result } = await rpc.request({ body, fetchOptions: { signal } });
-        if (error) throw new RpcRequestError({ body, error: shortened(error) as typeof error, url });
+        if (error) throw new RpcRequestError({ body, error: shortenReasons(error) as typeof error, url });
         return result;
       } catch (error) {
         if (signal.aborted || isContractRefusal(error)) throw error;
@@ -54,9 +54,9 @@ function createChainClient(urls: readonly string[]): Client {
 }
 
 // viem repeats a revert reason in four errors. A megabyte of it, many times at once, would hold up all requests.
-function shortened(value: unknown): unknown {
+function shortenReasons(value: unknown): unknown {
   if (typeof value === "string")
     return value.startsWith(offchainLookup) ? value : value.slice(0, maxReasonCharacters);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one)]));
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortenReasons(one)]));
 }

@@ -188,22 +188,22 @@ const getters: Readonly<Record<Family, { functionName: string; read: (raw: unkno
   texts: { functionName: "text", read: ofText(textValue) },
   data: { functionName: "data", read: ofBytes },
   contenthash: { functionName: "contenthash", read: ofBytes },
-  pubkey: { functionName: "pubkey", read: pubkeyOf },
+  pubkey: { functionName: "pubkey", read: toPubkey },
   dnszonehash: { functionName: "zonehash", read: ofBytes },
   version: { functionName: "recordVersions", read: (raw) => (typeof raw === "bigint" ? String(raw) : null) },
-  abi: { functionName: "ABI", read: abiOf },
+  abi: { functionName: "ABI", read: toAbiRecord },
   interfaces: {
     functionName: "interfaceImplementer",
     read: ofText((raw) => (raw === zeroAddress ? null : raw.toLowerCase())),
   },
 };
 
-function pubkeyOf(raw: unknown) {
+function toPubkey(raw: unknown) {
   const [x, y] = (raw ?? []) as Hex[];
   return x === undefined || y === undefined ? null : pubkeyValue({ x, y });
 }
 
-function abiOf(raw: unknown) {
+function toAbiRecord(raw: unknown) {
   const [contentType, data] = (raw ?? []) as [bigint?, Hex?];
   if (!contentType || data === undefined || data === "0x") return null;
   return { contentType: String(contentType), data };

@@ -77,7 +77,7 @@ async function resolveInV2(
     const asked = [{ row: { name }, records: null, inV2: { ...found, isOwn: !isWildcard, labels: [] } }];
     const [records] = await readV2Records(database, { contracts, hasRecords: true, asked }, signal);
     if (!records) return execute(reader, target, selection);
-    return completed(records.set ?? null, { hasDefaultAddress: true }, reader, target, selection);
+    return completeRecords(records.set ?? null, { hasDefaultAddress: true }, reader, target, selection);
   });
 }
 
@@ -123,7 +123,7 @@ async function resolveFrom(
   return span(forward("accelerate-known-onchain-static-resolver"), { resolver }, async () =>
     target.isWildcard && !fixed.isExtended
       ? unsetRecords(selection)
-      : completed(found.records, fixed, reader, target, selection),
+      : completeRecords(found.records, fixed, reader, target, selection),
   );
 }
 
@@ -159,7 +159,7 @@ async function findResolver<T extends { resolver: Hex }>(
 }
 
 // Adds what only the resolver knows (data, version, ABI, interfaces) to the indexed records.
-async function completed(
+async function completeRecords(
   records: IndexedRecords | null,
   { hasDefaultAddress }: { hasDefaultAddress: boolean },
   ...[reader, target, selection]: Parameters<typeof execute>
@@ -183,11 +183,11 @@ export type PrimaryNameClaim = { name: string; address: string | null } | null;
  * UnavailableError.
  */
 export const primaryName = async (resolution: Resolution, account: Account): Promise<string | null> =>
-  verifiedName(await primaryNameClaim(resolution, account), account);
+  verifyName(await primaryNameClaim(resolution, account), account);
 
 type Account = { address: Hex; chainId: number };
 
-const verifiedName = (claim: PrimaryNameClaim, { address }: Account) =>
+const verifyName = (claim: PrimaryNameClaim, { address }: Account) =>
   claim?.address === address ? claim.name : null;
 
 /** Reads what `primaryName` compares. Throws UnavailableError. */
@@ -209,5 +209,5 @@ export function primaryNameClaim(resolution: Resolution, account: Account): Prom
     await check(reverse("verify-resolved-address-matches-address"), isSame, { found });
     return { name, address: found };
   };
-  return span(reverse("reverse-resolution"), account, read, (claim) => verifiedName(claim, account));
+  return span(reverse("reverse-resolution"), account, read, (claim) => verifyName(claim, account));
 }

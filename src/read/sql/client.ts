@@ -178,7 +178,7 @@ function startOver(once: Run, timeoutMs: number): Run {
       try {
         return await once(...statement);
       } catch (error) {
-        if (codeOf(error) === lockNotAvailable) throw new BusyError(1, lockedUp);
+        if (findErrorCode(error) === lockNotAvailable) throw new BusyError(1, lockedUp);
         const isAway = isDatabaseAway(error);
         if (!isAway && !isInterrupted(error)) throw error;
         const patienceMs = Math.min(timeoutMs * 0.9, isAway ? awayMs : timeoutMs);
@@ -197,12 +197,13 @@ const fails = (work: Promise<unknown>): Promise<boolean> =>
     () => true,
   );
 
-const codeOf = (error: unknown) => (error instanceof Error && "code" in error ? error.code : undefined);
+const findErrorCode = (error: unknown) =>
+  error instanceof Error && "code" in error ? error.code : undefined;
 
 // A reorg deadlocked with the read or, on a hot standby, what is replayed cancelled it or ended its connection.
 // Postgres reports that as 40001; some versions report 57014, as for a timeout.
 function isInterrupted(error: unknown): boolean {
-  const code = codeOf(error);
+  const code = findErrorCode(error);
   if (code === deadlock || code === replayConflict) return true;
   return code === queryCanceled && error instanceof Error && /conflict with recovery/.test(error.message);
 }

@@ -47,14 +47,14 @@ export async function createFigures(run: Statement, schema: string): Promise<voi
 
 // The last second that clients can write as a date (9999).
 const lastSecond = 253_402_300_799;
-const dayOf = (seconds: string) => `div(least(${seconds}, ${lastSecond}), ${daySeconds})::int`;
+const buildDaySql = (seconds: string) => `div(least(${seconds}, ${lastSecond}), ${daySeconds})::int`;
 
 /** Seconds (Unix time), from the first one on and before the second. */
 type TimeSpan = { from: number; to: number };
 
 // An action moves the end of its name: `former` is where the name's actions before it had left that, in Unix seconds. A
 // name without a registration before its renewals has no end.
-const leases = ({ from, to }: TimeSpan) => {
+const buildLeasesSql = ({ from, to }: TimeSpan) => {
   const idAt = (seconds: number) => `'${String(seconds).padStart(10, "0")}'`;
   return `acted AS MATERIALIZED (SELECT DISTINCT a.node FROM registrar_actions a WHERE a.id >= ${idAt(from)} AND a.id < ${idAt(to)}),
   terms AS (SELECT t.*, CASE WHEN t.lease > 0 THEN sum(t.incremental_duration + CASE t.type WHEN 'registration' THEN t.timestamp ELSE 0 END)
@@ -63,23 +63,23 @@ const leases = ({ from, to }: TimeSpan) => {
       FROM registrar_actions a WHERE a.node = acted.node AND a.id < ${idAt(to)}) t),
   steps AS (SELECT t.*, lag(t.expiry) OVER (PARTITION BY t.node ORDER BY t.id) AS former FROM terms t),
   of_leases AS (SELECT v.metric, s.node AS parent, v.part, v.day, v.value FROM steps a JOIN subregistries s ON s.subregistry_id = a.subregistry_id
-    CROSS JOIN LATERAL (SELECT coalesce(a.payment_token, '') AS token, ${dayOf("a.timestamp")} AS day) c
+    CROSS JOIN LATERAL (SELECT coalesce(a.payment_token, '') AS token, ${buildDaySql("a.timestamp")} AS day) c
     CROSS JOIN LATERAL (VALUES
       (a.type || 's', '', c.day, 1::numeric),
       ('revenue', c.token, c.day, a.total),
       ('premiums', c.token, c.day, CASE a.type WHEN 'registration' THEN a.premium END),
       ('premium_sales', c.token, c.day, CASE WHEN a.type = 'registration' AND a.premium > 0 THEN 1 END),
       ('begins', '', c.day, CASE WHEN a.expiry IS NULL OR a.former > a.timestamp THEN 0 ELSE 1 END),
-      ('ends', '', ${dayOf("greatest(a.expiry, a.timestamp)")}, CASE WHEN a.expiry IS NULL THEN 0 ELSE 1 END),
-      ('ends', '', ${dayOf("a.former")}, CASE WHEN a.former > a.timestamp THEN -1 END),
-      ('due', '', ${dayOf("a.expiry")}, 1),
-      ('renewed', '', ${dayOf("a.former")}, CASE a.type WHEN 'renewal' THEN 1 END)
+      ('ends', '', ${buildDaySql("greatest(a.expiry, a.timestamp)")}, CASE WHEN a.expiry IS NULL THEN 0 ELSE 1 END),
+      ('ends', '', ${buildDaySql("a.former")}, CASE WHEN a.former > a.timestamp THEN -1 END),
+      ('due', '', ${buildDaySql("a.expiry")}, 1),
+      ('renewed', '', ${buildDaySql("a.former")}, CASE a.type WHEN 'renewal' THEN 1 END)
     ) v(metric, part, day, value) WHERE a.id >= ${idAt(from)} AND v.day IS NOT NULL AND v.value <> 0)`;
 };
 
 // Where accounts get tokens of names: `node` of an event `e`, and its holder. `from`: the events of a node, which is
 // `key`.
-const transfers = (v2: IndexedNamespace["v2"]) => [
+const listTransfers = (v2: IndexedNamespace["v2"]) => [
   {
     table: "registration_event",
     types: ["NameRegistered", "NameTransferred"],
@@ -104,9 +104,9 @@ const transfers = (v2: IndexedNamespace["v2"]) => [
 
 // Each account that got a token of a name, but for those that hold names for others. By name, since the one before it
 // counts too.
-const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: TimeSpan) => {
+const buildHoldingsSql = (namespaces: readonly IndexedNamespace[], { from, to }: TimeSpan) => {
   const [root] = namespaces;
-  const sources = transfers(root?.v2);
+  const sources = listTransfers(root?.v2);
   const keepers = namespaces.flatMap((one) => [one.nameWrapper ?? [], one.v2?.graveyard ?? []].flat());
   const within = `e.timestamp >= ${from} AND e.timestamp < ${to}`;
   const asked = sources.map(
@@ -127,7 +127,7 @@ const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: TimeSpa
     WHERE q.parent IN ${literal(["none", ...parents])}),
   held AS (SELECT q.parent, h.timestamp, h.holder, lag(h.holder) OVER (PARTITION BY q.node ORDER BY h.timestamp, h.block_number, h.log_index, h.id) AS former
     FROM received q CROSS JOIN LATERAL (${received.join(" UNION ALL ")}) h WHERE h.holder NOT IN ${literal([zeroAddress, ...keepers])}),
-  moves AS (SELECT p.parent, v.account, ${dayOf("h.timestamp")} AS day, sum(v.value) AS value FROM held h
+  moves AS (SELECT p.parent, v.account, ${buildDaySql("h.timestamp")} AS day, sum(v.value) AS value FROM held h
     CROSS JOIN LATERAL (VALUES (h.holder, 1), (h.former, -1)) v(account, value) CROSS JOIN LATERAL (VALUES ${counted}) p(parent)
     WHERE h.timestamp >= ${from} AND h.holder IS DISTINCT FROM h.former AND v.account IS NOT NULL GROUP BY 1, 2, 3),
   balances AS (SELECT m.parent, m.day, m.value, coalesce(b.names, 0) + sum(m.value) OVER (PARTITION BY m.parent, m.account ORDER BY m.day) AS names
@@ -139,8 +139,11 @@ const holdings = (namespaces: readonly IndexedNamespace[], { from, to }: TimeSpa
  * The WITH queries of the figures of a span, `figures` the last of them: metric, parent, part, day and value, in the
  * schema of the search path.
  */
-export const buildFiguresSql = (namespaces: readonly IndexedNamespace[], span: TimeSpan) => `${leases(span)},
-  ${holdings(namespaces, span)},
+export const buildFiguresSql = (
+  namespaces: readonly IndexedNamespace[],
+  span: TimeSpan,
+) => `${buildLeasesSql(span)},
+  ${buildHoldingsSql(namespaces, span)},
   figures AS (SELECT f.metric, f.parent, f.part, f.day, sum(f.value) AS value
     FROM (SELECT * FROM of_leases UNION ALL SELECT * FROM of_holders) f GROUP BY 1, 2, 3, 4 HAVING sum(f.value) <> 0)`;
 
@@ -154,8 +157,8 @@ const labelsSql = (own: string) => `INSERT INTO ${own}.${figuresTable} (metric, 
     CROSS JOIN LATERAL (VALUES ('names', c.names), ('unknown', c.unknown)) v(metric, value)
   WHERE s.id = 'coverage' AND NOT starts_with(c.of, 'below ') ${onConflict} = excluded.value`;
 
-const statusOf = (member: string) => `(${stateSql("stats")} ->> '${member}')`;
-const saved = (
+const buildStatusSql = (member: string) => `(${stateSql("stats")} ->> '${member}')`;
+const buildSaveSql = (
   state: Counted,
 ) => `INSERT INTO ${stateTable} VALUES ('stats', '${JSON.stringify(state)}', now())
     ON CONFLICT (id) DO UPDATE SET snapshot = excluded.snapshot, saved_at = excluded.saved_at`;
@@ -170,26 +173,30 @@ const writeSql = (schema: string, condition: string, statements: readonly string
 END $count$`;
 
 const beginSql = (schema: string, state: Counted) =>
-  writeSql(schema, `${statusOf("tables")} IS DISTINCT FROM '${state.tables}'`, [
+  writeSql(schema, `${buildStatusSql("tables")} IS DISTINCT FROM '${state.tables}'`, [
     `DELETE FROM ${figuresTable}`,
     `DELETE FROM ${holdersTable}`,
-    saved(state),
+    buildSaveSql(state),
   ]);
 
 const countSql = (
   { schema, namespaces }: Pick<Counting, "schema" | "namespaces">,
   { from, state }: { from: number; state: Counted },
 ) =>
-  writeSql(schema, `${statusOf("end")} = '${from}' AND ${statusOf("tables")} = '${state.tables}'`, [
-    `WITH ${buildFiguresSql(namespaces, { from, to: state.end })},
+  writeSql(
+    schema,
+    `${buildStatusSql("end")} = '${from}' AND ${buildStatusSql("tables")} = '${state.tables}'`,
+    [
+      `WITH ${buildFiguresSql(namespaces, { from, to: state.end })},
   kept AS (INSERT INTO ${holdersTable} AS b SELECT m.parent, m.account, sum(m.value) FROM moves m GROUP BY 1, 2
     ON CONFLICT (parent, account) DO UPDATE SET names = b.names + excluded.names)
   INSERT INTO ${figuresTable} AS f (metric, parent, part, day, value) SELECT * FROM figures ${onConflict} = f.value + excluded.value`,
-    saved(state),
-  ]);
+      buildSaveSql(state),
+    ],
+  );
 
 const momentSql = (own: string, namespaces: readonly IndexedNamespace[]) => {
-  const firsts = transfers(namespaces[0]?.v2).map(
+  const firsts = listTransfers(namespaces[0]?.v2).map(
     ({ table, types }) =>
       `(SELECT min(e.timestamp) FROM ${own}.${table} e WHERE e.type IN ${literal(types)})`,
   );

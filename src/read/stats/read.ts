@@ -62,7 +62,7 @@ async function readTail({ database, namespaces }: FiguresSource): Promise<Uncoun
 const notCounted =
   "Figures of past days are counted in the minutes after the backfill. Try again in some seconds.";
 
-function tailOf(source: FiguresSource): Promise<UncountedTail> {
+function fetchTail(source: FiguresSource): Promise<UncountedTail> {
   const known = tails.get(source.database) ?? openTails();
   tails.set(source.database, known);
   return known.forceFetch(source.block, { context: source });
@@ -113,7 +113,7 @@ export async function readFigures(
   const sql = planOnce(figuresSql(asked));
   // More may be counted between the two statements.
   for (let attempt = 0; attempt < 3; attempt++) {
-    const tail = await tailOf(source);
+    const tail = await fetchTail(source);
     const since = tail.figures.filter((one) => metrics.includes(one.metric) && parents.includes(one.parent));
     const asArray = (words: readonly string[]) => `{${words.map((word) => `"${word}"`)}}`;
     const values = [asArray(metrics), asArray(parents), String(from), String(to), JSON.stringify(since)];

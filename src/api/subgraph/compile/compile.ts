@@ -233,7 +233,7 @@ function addTotals(
   const scope = createScope(context.statement, type);
   const { first, skip } = range(context, node);
   const filter = argument(context, node, "where");
-  scope.named = namesAsked(context, type, filter);
+  scope.named = findAskedNames(context, type, filter);
   const where = whereSql(context, scope, { filter });
   const from = `FROM ${rowsSql(context, scope, where)}`;
   const totals = {
@@ -249,7 +249,11 @@ const maxNamesAsked = 1_000;
 
 // SQL of the names that a filter of domains asks for and rows may lack: registries of ENSv2 may have more names than
 // rows (docs/data-model.md).
-function namesAsked({ v2, statement }: CompileContext, type: EntityType, filter: Value): string | undefined {
+function findAskedNames(
+  { v2, statement }: CompileContext,
+  type: EntityType,
+  filter: Value,
+): string | undefined {
   if (v2 === undefined || type.table !== "domain" || !isObject(filter)) return undefined;
   const asked = [filter["name"], filter["name_in"]].flat();
   const names = asked.filter((one) => typeof one === "string" && mayLackRow(one) && isNormalizedName(one));
@@ -273,7 +277,7 @@ function listSql(
   const { alias } = scope;
   scope.columns.add("id");
   const filter = argument(context, node, "where");
-  scope.named = namesAsked(context, type, filter);
+  scope.named = findAskedNames(context, type, filter);
   const order = orderSql(context, scope, { node, linkedBy: link?.by });
   const where = whereSql(context, scope, { link: link && `${alias}.${link.by} = ${link.id}`, filter });
   context.budget.spend("rows", scope.rows);
@@ -332,12 +336,16 @@ function entitySql(context: CompileContext, scope: RowScope, fields: Selected[])
   const pieces = objectPieces(fields, (selected) => {
     const bytes = countBytes(scope.type.fields.get(selected.name), selected.key);
     context.budget.spend("estimatedBytes", scope.rows * bytes);
-    return fieldPieces(context, scope, selected);
+    return buildFieldPieces(context, scope, selected);
   });
   return joinPieces(context.statement, pieces);
 }
 
-function fieldPieces(context: CompileContext, scope: RowScope, selected: Selected): JsonPiece[] | undefined {
+function buildFieldPieces(
+  context: CompileContext,
+  scope: RowScope,
+  selected: Selected,
+): JsonPiece[] | undefined {
   if (selected.name === "__typename") return typenamePieces(scope);
   const field = scope.type.fields.get(selected.name);
   if (field === undefined) throw new Error(`${scope.type.name} has no field ${selected.name}.`);
@@ -349,12 +357,12 @@ function fieldPieces(context: CompileContext, scope: RowScope, selected: Selecte
     if (field.isWalked && !scope.isWalked) context.budget.spend("rows", scope.rows * walkPrice);
     return scalarPieces(field, valueOfField(scope, field));
   }
-  if (field.kind === "relation") return relationPieces(context, scope, field, selected);
+  if (field.kind === "relation") return buildRelationPieces(context, scope, field, selected);
   const sql = derivedSql(context, scope, field, selected);
   return sql === undefined ? undefined : [{ sql }];
 }
 
-function relationPieces(
+function buildRelationPieces(
   context: CompileContext,
   scope: RowScope,
   field: RelationField,

@@ -188,7 +188,7 @@ export function objectOfId(type: EntityType, id: string, fields: readonly Select
   return objectPieces(fields, ({ name, nodes }) => {
     const field = type.fields.get(name);
     const isLeftOut = field !== undefined && field.kind !== "scalar" && !hasSelection(nodes);
-    return isLeftOut ? undefined : placeholderPieces(type, field, id);
+    return isLeftOut ? undefined : buildPlaceholderPieces(type, field, id);
   });
 }
 
@@ -206,7 +206,7 @@ export function objectPieces(
   return [...pieces, { text: pieces.length === 0 ? "{}" : "}" }];
 }
 
-function placeholderPieces(type: EntityType, field: EntityField | undefined, id: string): JsonPiece[] {
+function buildPlaceholderPieces(type: EntityType, field: EntityField | undefined, id: string): JsonPiece[] {
   if (field === undefined) return [{ text: `"${type.name}"` }];
   if (field.name === "id") return [{ text: '"' }, { sql: id }, { text: '"' }];
   if (field.name === "address") return [{ text: `"${zeroAddress}"` }];

@@ -59,15 +59,15 @@ export function whereSql(
     context.statement.planEach();
     own.push(`${alias}.type = ${context.statement.bind(type.name)}`);
   }
-  return all([...own, ...conditions(context, { ...scope, depth, isNarrow: false }, filter)]);
+  return joinConditions([...own, ...buildConditions(context, { ...scope, depth, isNarrow: false }, filter)]);
 }
 
-function conditions(context: CompileContext, filtered: Filtered, filter: Value): string[] {
+function buildConditions(context: CompileContext, filtered: Filtered, filter: Value): string[] {
   const { type, depth } = filtered;
   if (filter === null) return [];
   if (!isObject(filter))
-    throw invalid(`expected an object of type ${type.name}_filter, but got ${show(filter)}`);
-  if (depth < 0) throw invalid("it is nested too deeply");
+    throw createInvalidError(`expected an object of type ${type.name}_filter, but got ${show(filter)}`);
+  if (depth < 0) throw createInvalidError("it is nested too deeply");
   const keys = filterKeys(type);
   const names = Object.keys(filter);
   context.budget.spend("filterKeys", Math.max(1, names.length));
@@ -77,12 +77,12 @@ function conditions(context: CompileContext, filtered: Filtered, filter: Value):
     const key = keys.get(name);
     const value = filter[name] ?? null;
     if (!hasOnePlan(filtered, key)) context.statement.planEach();
-    if (key === undefined) throw invalid(`\`${type.name}_filter\` has no field \`${name}\``);
+    if (key === undefined) throw createInvalidError(`\`${type.name}_filter\` has no field \`${name}\``);
     if (key.kind === "group") return group(context, inner, key, value);
     if (key.kind === "changeBlock") return changeBlock(context, inner, value);
     return key.kind === "child"
-      ? child(context, inner, key.field, value)
-      : column(context, inner, key, value);
+      ? buildChildSql(context, inner, key.field, value)
+      : buildColumnSql(context, inner, key, value);
   });
 }
 
@@ -104,9 +104,9 @@ function group(
   value: Value,
 ): string[] {
   if (value === null) return [];
-  if (!Array.isArray(value)) throw invalid(`\`${name}\` takes a list, but got ${show(value)}`);
+  if (!Array.isArray(value)) throw createInvalidError(`\`${name}\` takes a list, but got ${show(value)}`);
   checkLength(context, name, value);
-  const elements = value.map((element) => all(conditions(context, filtered, element)));
+  const elements = value.map((element) => joinConditions(buildConditions(context, filtered, element)));
   if (every) return elements.filter((sql) => sql !== "TRUE");
   return [elements.length === 0 ? "FALSE" : `(${elements.join(" OR ")})`];
 }
@@ -114,12 +114,12 @@ function group(
 function changeBlock({ statement }: CompileContext, { type, alias }: Filtered, value: Value): string[] {
   if (value === null) return [];
   const number = isObject(value) ? coerce("Int", value["number_gte"] ?? null) : undefined;
-  if (number === undefined) throw invalid("`_change_block` takes {number_gte: Int!}");
+  if (number === undefined) throw createInvalidError("`_change_block` takes {number_gte: Int!}");
   return [`${alias}.${type.changeColumn} >= ${statement.bind(number, "numeric")}::integer`];
 }
 
 // A matching related row exists. Nesting may be deeper than the original's one level.
-function child(
+function buildChildSql(
   context: CompileContext,
   { alias, depth, isNarrow }: Filtered,
   field: EntityField,
@@ -142,7 +142,7 @@ type ComparedColumn = {
   scalar: Scalar;
 };
 
-function column(
+function buildColumnSql(
   context: CompileContext,
   filtered: Filtered,
   { name, field, operator }: Extract<FilterKey, { kind: "column" }>,
@@ -164,7 +164,7 @@ function column(
   if (takesList) checkLength(context, name, items);
   const texts = items.map((item) => {
     const text = coerce(scalar, item);
-    if (text === undefined) throw invalid(`\`${name}\` takes ${scalar}, but got ${show(item)}`);
+    if (text === undefined) throw createInvalidError(`\`${name}\` takes ${scalar}, but got ${show(item)}`);
     context.budget.spendValue(text);
     return text;
   });
@@ -186,17 +186,17 @@ function nullSql(column: string, name: string, operator: Operator): string {
 
 function checkLength({ limits }: CompileContext, name: string, values: readonly unknown[]): void {
   if (values.length > limits.listValues) {
-    throw invalid(
+    throw createInvalidError(
       `\`${name}\` has ${values.length} values and may have ${limits.listValues}; split it into several requests`,
     );
   }
 }
 
-function invalid(reason: string): QueryError {
+function createInvalidError(reason: string): QueryError {
   return new QueryError(`Invalid value provided for argument \`where\`: ${reason}`);
 }
 
-function all(conditions: readonly string[]): string {
+function joinConditions(conditions: readonly string[]): string {
   const [first = "TRUE", second] = conditions;
   return second === undefined ? first : `(${conditions.join(" AND ")})`;
 }
@@ -223,7 +223,7 @@ function comparisonSql(compared: ComparedColumn, operator: Operator, value: stri
   if (scalar === "Int") return `${begin} ${statement.bind(value, "numeric")}::integer`;
   const whole = `${begin} ${statement.bind(value)}`;
   if (prefix === undefined || comparison === "not") return whole;
-  return `(${prefix.sql} ${prefixOperators[comparison]} ${statement.bind(firstOf(value, prefix))} AND ${whole})`;
+  return `(${prefix.sql} ${prefixOperators[comparison]} ${statement.bind(cutPrefix(value, prefix))} AND ${whole})`;
 }
 
 function memberSql(
@@ -242,7 +242,7 @@ function memberSql(
   if (operator === "not_in") return `${column} <> ALL (${list})`;
   if (prefix === undefined) return `${column} = ANY (${list})`;
   const prefixes = statement.bindList(
-    given.map((value) => firstOf(value, prefix)),
+    given.map((value) => cutPrefix(value, prefix)),
     "text[]",
   );
   return `(${prefix.sql} = ANY (${prefixes}) AND ${column} = ANY (${list}))`;
@@ -264,7 +264,7 @@ function patternSql(
   const whole = () => `${column} ${negated ? "NOT " : ""}${like} ${statement.bind(pattern)}`;
   if (prefix === undefined || negated || nocase || kind !== "starts_with" || /[%_\\]/.test(value))
     return whole();
-  const first = firstOf(value, prefix);
+  const first = cutPrefix(value, prefix);
   const begins = `${prefix.sql} LIKE ${statement.bind(`${first}%`)}`;
   // The planner estimates a single condition well: it reads rows in their order until a page is full.
   return first === value ? begins : `(${begins} AND ${whole()})`;
@@ -298,6 +298,6 @@ function listSql(
 }
 
 // A character takes at most two UTF-16 units, so that only the start of a long value is split.
-function firstOf(value: string, { length }: Prefix): string {
+function cutPrefix(value: string, { length }: Prefix): string {
   return value.length <= length ? value : [...value.slice(0, 2 * length)].slice(0, length).join("");
 }

@@ -19,11 +19,11 @@ export type BlockConstraint =
 export function blockConstraint(context: SelectionContext, { nodes }: Selected): BlockConstraint {
   const value = argument(context, nodes[0], "block");
   if (value === null) return { kind: "latest" };
-  if (!isObject(value)) throw invalid(value);
+  if (!isObject(value)) throw createInvalidError(value);
   const hash = value["hash"] ?? null;
   if (hash !== null) {
     const bytes = coerce("Bytes", hash);
-    if (bytes === undefined) throw invalid(value);
+    if (bytes === undefined) throw createInvalidError(value);
     context.budget.spendValue(bytes);
     return { kind: "hash", hash: bytes };
   }
@@ -34,13 +34,13 @@ export function blockConstraint(context: SelectionContext, { nodes }: Selected):
     const number = value[key] ?? null;
     if (number === null) continue;
     const text = coerce("Int", number);
-    if (text === undefined || text.startsWith("-")) throw invalid(value);
+    if (text === undefined || text.startsWith("-")) throw createInvalidError(value);
     return { kind, number: Number(text) };
   }
-  throw invalid(value);
+  throw createInvalidError(value);
 }
 
-function invalid(value: Value): QueryError {
+function createInvalidError(value: Value): QueryError {
   return new QueryError(`Invalid value provided for argument \`block\`: ${show(value)}`);
 }
 
@@ -76,16 +76,16 @@ export function metaJson(
     hash: () => hash("hash"),
     parentHash: () => hash("parentHash"),
   };
-  return selectedJson(context, "_Meta_", nodes, {
+  return buildSelectedJson(context, "_Meta_", nodes, {
     deployment: () => JSON.stringify(deployment),
     hasIndexingErrors: () => `${hasErrors()}`,
-    block: (selected) => selectedJson(context, "_Block_", selected, block),
+    block: (selected) => buildSelectedJson(context, "_Block_", selected, block),
   });
 }
 
 type Readers = { [name: string]: (nodes: Selected["nodes"]) => string | Promise<string | undefined> };
 
-async function selectedJson(
+async function buildSelectedJson(
   context: SelectionContext,
   type: string,
   nodes: Selected["nodes"],
@@ -145,7 +145,7 @@ export async function pinnedPosition(
 ): Promise<ReadPosition | QueryError> {
   const key = constraint.kind;
   const isAhead = key === "number" && (head === undefined || constraint.number > head.number);
-  if (isAhead) return notYet(key, constraint.number, { head, deployment });
+  if (isAhead) return createNotYetError(key, constraint.number, { head, deployment });
   let block: Head | undefined;
   let earliest = 0;
   try {
@@ -155,13 +155,14 @@ export async function pinnedPosition(
       earliest = await past.firstFrom(from, { ...head, timestamp: head.timestamp }, branch);
   } catch (error) {
     if (error instanceof BusyError) throw error;
-    return undecodable(key, "no node responds to provide the block's timestamp");
+    return createUndecodableError(key, "no node responds to provide the block's timestamp");
   }
-  if (block?.timestamp === undefined) return key === "hash" ? noSuchHash() : noSuchNumber(constraint.number);
+  if (block?.timestamp === undefined)
+    return key === "hash" ? createNoSuchHashError() : createNoSuchNumberError(constraint.number);
   const { number, timestamp, hash } = block;
-  if (head === undefined || number > head.number) return notYet(key, number, { head, deployment });
+  if (head === undefined || number > head.number) return createNotYetError(key, number, { head, deployment });
   if (timestamp < from || number < past.start)
-    return pruned(key, number, { earliest: Math.max(earliest, past.start), deployment });
+    return createPrunedError(key, number, { earliest: Math.max(earliest, past.start), deployment });
   return { head: block, moment: past.momentOf({ number, timestamp, hash }) };
 }
 
@@ -173,7 +174,7 @@ export async function unservedBlock(
   if (constraint.kind === "latest") return undefined;
   if (constraint.kind === "hash") {
     const known = head?.hash === undefined && head ? await hashes(head) : head;
-    return known?.hash === constraint.hash ? undefined : noSuchHash();
+    return known?.hash === constraint.hash ? undefined : createNoSuchHashError();
   }
   const { kind, number } = constraint;
   const indexed = head?.number ?? 0;
@@ -181,24 +182,28 @@ export async function unservedBlock(
     return undefined;
   const key = kind === "atLeast" ? "number_gte" : "number";
   return number < indexed
-    ? pruned(key, number, { earliest: indexed, deployment })
-    : notYet(key, number, { head, deployment });
+    ? createPrunedError(key, number, { earliest: indexed, deployment })
+    : createNotYetError(key, number, { head, deployment });
 }
 
-const undecodable = (key: string, reason: string) =>
+const createUndecodableError = (key: string, reason: string) =>
   new QueryError(`Failed to decode \`block.${key}\` value: \`${reason}\``);
-const noSuchHash = () => undecodable("hash", "no block with that hash found");
-const noSuchNumber = (number: number) =>
-  undecodable("number", `the chain's node does not have block number ${number}`);
+const createNoSuchHashError = () => createUndecodableError("hash", "no block with that hash found");
+const createNoSuchNumberError = (number: number) =>
+  createUndecodableError("number", `the chain's node does not have block number ${number}`);
 
-const notYet = (key: string, number: number, { head, deployment }: Pick<MetaSource, "head" | "deployment">) =>
-  undecodable(
+const createNotYetError = (
+  key: string,
+  number: number,
+  { head, deployment }: Pick<MetaSource, "head" | "deployment">,
+) =>
+  createUndecodableError(
     key,
     `subgraph ${deployment} has only indexed up to block number ${head?.number ?? 0} and data for block number ${number} is therefore not yet available`,
   );
 
-const pruned = (key: string, number: number, at: { earliest: number; deployment: string }) =>
-  undecodable(
+const createPrunedError = (key: string, number: number, at: { earliest: number; deployment: string }) =>
+  createUndecodableError(
     key,
     `subgraph ${at.deployment} only has data starting at block number ${at.earliest} and data for block number ${number} is therefore not available`,
   );

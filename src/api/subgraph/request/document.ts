@@ -51,7 +51,7 @@ function parseSource(source: string, maxTokens: number): DocumentNode {
     return parse(source, { maxTokens });
   } catch (error) {
     // The parser is recursive: a document may be nested too deeply for the stack.
-    if (error instanceof RangeError) throw tooDeep();
+    if (error instanceof RangeError) throw createTooDeepError();
     if (!(error instanceof GraphQLError)) throw error;
     const message = error.message.includes("tokens")
       ? `The document has more than ${maxTokens} tokens. Split it into several requests.`
@@ -60,7 +60,7 @@ function parseSource(source: string, maxTokens: number): DocumentNode {
   }
 }
 
-const tooDeep = () => new QueryError("The document is nested too deeply.");
+const createTooDeepError = () => new QueryError("The document is nested too deeply.");
 
 function chooseOperation(
   operations: OperationDefinitionNode[],
@@ -84,7 +84,7 @@ type Heights = Map<string, number | undefined>;
 
 // Checks that spread fragments exist and do not contain themselves. Returns the levels within the selections.
 function checkSpreads(set: SelectionSetNode, fragments: Fragments, heights: Heights, level: number): number {
-  if (level > maxLevels) throw tooDeep();
+  if (level > maxLevels) throw createTooDeepError();
   let height = 0;
   for (const selection of set.selections) {
     if (selection.kind === "FragmentSpread") {
@@ -93,7 +93,7 @@ function checkSpreads(set: SelectionSetNode, fragments: Fragments, heights: Heig
       height = Math.max(height, 1 + checkSpreads(selection.selectionSet, fragments, heights, level + 1));
     }
   }
-  if (level + height > maxLevels) throw tooDeep();
+  if (level + height > maxLevels) throw createTooDeepError();
   return height;
 }
 

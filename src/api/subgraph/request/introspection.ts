@@ -27,7 +27,7 @@ export function createIntrospection({ hasV2 }: { hasV2: boolean } = { hasV2: fal
   /** JSON text of the field. Throws QueryError if it is longer than the limit. */
   return async (context: SelectionContext, { name, nodes }: Selected): Promise<string> => {
     const reading: SchemaReading = { schema, context, root: nodes, selected: new Map(), count: 0 };
-    const steps = fieldText(
+    const steps = writeFieldText(
       reading,
       name === "__schema" ? SchemaMetaFieldDef : TypeMetaFieldDef,
       null,
@@ -55,7 +55,7 @@ type SchemaReading = {
 const objectsAtOnce = 2_000;
 
 // JSON text of a field of the schema. Yields let other requests run.
-function* fieldText(
+function* writeFieldText(
   reading: SchemaReading,
   { type, args, resolve }: GraphQLField<unknown, unknown>,
   source: unknown,
@@ -66,10 +66,10 @@ function* fieldText(
     throw new QueryError("No value provided for required argument: `name`", { node: nodes[0] });
   const info = { schema: reading.schema } as GraphQLResolveInfo;
   const value = resolve?.(source, Object.fromEntries(given), undefined, info);
-  return yield* valueText(reading, type, value, nodes);
+  return yield* writeValueText(reading, type, value, nodes);
 }
 
-function* valueText(
+function* writeValueText(
   reading: SchemaReading,
   type: GraphQLOutputType,
   value: unknown,
@@ -81,7 +81,7 @@ function* valueText(
   if (isListType(inner)) {
     const items: string[] = [];
     for (const item of value as Iterable<unknown>)
-      items.push(yield* valueText(reading, inner.ofType, item, nodes));
+      items.push(yield* writeValueText(reading, inner.ofType, item, nodes));
     return `[${items.join(",")}]`;
   }
   if (!isObjectType(inner)) {
@@ -98,7 +98,7 @@ function* valueText(
     const field = inner.getFields()[name];
     if (field === undefined && name !== "__typename") continue;
     context.budget.spend("introspection", key.length + 4, root[0]);
-    parts.push(`"${key}":${field ? yield* fieldText(reading, field, value, same) : `"${inner.name}"`}`);
+    parts.push(`"${key}":${field ? yield* writeFieldText(reading, field, value, same) : `"${inner.name}"`}`);
   }
   return `{${parts.join(",")}}`;
 }

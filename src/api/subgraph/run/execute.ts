@@ -53,15 +53,15 @@ export async function executeRequest(
     ...fields.filter((field) => field.kind === "sql").filter(({ group }) => !failed.has(group)),
     ...extensions,
   ];
-  const positions = await positionsOf(fields, options, signal);
+  const positions = await findPositions(fields, options, signal);
   if (positions instanceof QueryError)
     return { body: JSON.stringify({ errors: [positions.entry] }), head: undefined };
   const texts = new Map<unknown, string>();
   let latest: Head | undefined;
   for (const [text, position] of positions) {
-    const own = columns.filter(({ constraint }) => textOf(constraint, options) === text);
+    const own = columns.filter(({ constraint }) => formatConstraint(constraint, options) === text);
     const sql = [options.headSql, ...own.map((column) => column.sql)];
-    const statement = context.statement.finish(upToBytes(sql, options.limits));
+    const statement = context.statement.finish(buildUpToBytesSql(sql, options.limits));
     const row = await atMoment(position.moment, () => readRow(options, statement, signal));
     own.forEach((column, index) => {
       texts.set(column, row[index + 1] ?? "null");
@@ -72,7 +72,7 @@ export async function executeRequest(
   }
   const sourceOf = (constraint: BlockConstraint): MetaSource => ({
     ...options,
-    head: positions.get(textOf(constraint, options))?.head,
+    head: positions.get(formatConstraint(constraint, options))?.head,
   });
   // subgraph: a block that cannot be served fails the whole request.
   for (const { constraint } of fields) {
@@ -105,7 +105,7 @@ export async function executeRequest(
   };
   const holds = positions.has("latest") ? "for the block" : "as past";
   return {
-    body: bodyOf(data, rest, options.limits),
+    body: writeBody(data, rest, options.limits),
     head: latest,
     holds: failed.size > 0 ? undefined : holds,
   };
@@ -121,12 +121,12 @@ const isPinned = (
 const maxBlocks = 20;
 
 // The latest block for all fields that no other is pinned to.
-const textOf = (constraint: BlockConstraint, options: ExecuteOptions) =>
+const formatConstraint = (constraint: BlockConstraint, options: ExecuteOptions) =>
   isPinned(constraint, options) ? JSON.stringify(constraint) : "latest";
 
 // The positions that the fields are read at, by the text of their constraints; the error of the request if one of them
 // cannot be.
-async function positionsOf(
+async function findPositions(
   fields: CompiledRequest["fields"],
   options: ExecuteOptions,
   signal: AbortSignal,
@@ -135,7 +135,7 @@ async function positionsOf(
   const past = options.past();
   const pinned = new Map(
     fields.flatMap(({ constraint }) =>
-      isPinned(constraint, options) ? [[textOf(constraint, options), constraint]] : [],
+      isPinned(constraint, options) ? [[formatConstraint(constraint, options), constraint]] : [],
     ),
   );
   if (fields.some(({ constraint }) => !isPinned(constraint, options)) || pinned.size === 0)
@@ -161,7 +161,7 @@ async function positionsOf(
 }
 
 // Selects no row if its columns are longer together than a response may be, so that Postgres does not send them.
-function upToBytes(columns: readonly string[], { responseBytes }: SubgraphLimits): string {
+function buildUpToBytesSql(columns: readonly string[], { responseBytes }: SubgraphLimits): string {
   const named = columns.map((sql, index) => `${sql} AS c${index}`);
   const bytes = columns.map((_, index) => `coalesce(octet_length(r.c${index})::bigint, 0)`);
   return `SELECT r.* FROM (SELECT ${named.join(", ")} OFFSET 0) r WHERE ${bytes.join(" + ")} <= ${responseBytes}`;
@@ -188,7 +188,7 @@ async function readRow(
       throw new QueryError(`Store error: ${error.message}`);
     throw error;
   }
-  if (found.length === 0) throw tooLong(limits);
+  if (found.length === 0) throw createTooLongError(limits);
   return found;
 }
 
@@ -200,7 +200,7 @@ function findDangling(text: string): QueryError | undefined {
 }
 
 // The response as JSON. It has no `data` if errors left none.
-function bodyOf(
+function writeBody(
   data: string[],
   rest: { errors?: ErrorEntry[] },
   { responseBytes }: SubgraphLimits,
@@ -209,14 +209,14 @@ function bodyOf(
   const hasData = data.length > 0 || rest.errors === undefined;
   const parts = hasData ? ['{"data":{', ...data, others === "}" ? "}}" : `},${others}`] : [`{${others}`];
   const length = parts.reduce((sum, part) => sum + part.length, 0);
-  if (length > responseBytes) throw tooLong({ responseBytes });
+  if (length > responseBytes) throw createTooLongError({ responseBytes });
   return length >= longBody ? parts : parts.join("");
 }
 
 // Characters from which a body stays in parts.
 const longBody = 262_144;
 
-function tooLong({ responseBytes }: Pick<SubgraphLimits, "responseBytes">): QueryError {
+function createTooLongError({ responseBytes }: Pick<SubgraphLimits, "responseBytes">): QueryError {
   return new QueryError(
     `The response has more than ${responseBytes} bytes. Ask for fewer entities with \`first\`, or for fewer fields.`,
   );

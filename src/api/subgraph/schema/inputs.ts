@@ -63,7 +63,7 @@ export function entityType(name: string): EntityType {
 }
 
 // The column name that Ponder gives a field: `transactionID` -> `transaction_id`.
-function snakeCase(name: string): string {
+function toSnakeCase(name: string): string {
   return (name.match(/[\da-z]+|[A-Z]+(?![a-z])|[A-Z][\da-z]+/g) ?? []).join("_").toLowerCase();
 }
 
@@ -89,14 +89,14 @@ function readType(node: EntityNode) {
     kind: implementers.length > 0 ? ("interface" as const) : ("entity" as const),
     description: node.description?.value,
     /** All types of an interface share a table, whose column `type` has the type's name. */
-    table: snakeCase(of ?? name),
+    table: toSnakeCase(of ?? name),
     interface: of,
     implementers: implementers.map((one) => one.name.value),
     /** Column with the block of the row's last write. */
     changeColumn: of !== undefined || implementers.length > 0 ? "block_number" : "change_block",
     singular,
     plural: `${singular}s`,
-    fields: new Map([...stored, ...stored.flatMap(idField)].map((field) => [field.name, field])),
+    fields: new Map([...stored, ...stored.flatMap(listIdFields)].map((field) => [field.name, field])),
   };
 }
 
@@ -113,15 +113,23 @@ function readField(node: FieldDefinitionNode): EntityField {
     description: node.description?.value,
   };
   const by = /@derivedFrom\(field: "(\w+)"\)/.exec(print(node))?.[1];
-  if (by !== undefined) return { ...base, kind: "derived", target, by: `${snakeCase(by)}_id`, many: list };
+  if (by !== undefined) return { ...base, kind: "derived", target, by: `${toSnakeCase(by)}_id`, many: list };
   if (nodes.some((other) => other.name.value === target))
-    return { ...base, kind: "relation", target, column: `${snakeCase(name)}_id` };
+    return { ...base, kind: "relation", target, column: `${toSnakeCase(name)}_id` };
   const scalar = target as Scalar;
-  return { ...base, kind: "scalar", scalar, list, column: snakeCase(name), isId: scalar === "ID", isWalked };
+  return {
+    ...base,
+    kind: "scalar",
+    scalar,
+    list,
+    column: toSnakeCase(name),
+    isId: scalar === "ID",
+    isWalked,
+  };
 }
 
 // Extra: the id of each stored relation as a text field.
-function idField(relation: EntityField): ScalarField[] {
+function listIdFields(relation: EntityField): ScalarField[] {
   if (relation.kind !== "relation") return [];
   const { column, nullable } = relation;
   const name = `${relation.name}Id`;
@@ -171,38 +179,38 @@ export type FilterKey = { name: string; input: string; extra: boolean } & (
 );
 
 /** Every key of a type's filter objects, extras included. */
-export const filterKeys = byType(({ name, fields }): FilterKey[] => {
+export const filterKeys = memoizeByType(({ name, fields }): FilterKey[] => {
   const input = `[${name}_filter]`;
   return [
-    ...[...fields.values()].flatMap(fieldKeys),
+    ...[...fields.values()].flatMap(listFieldKeys),
     { name: "_change_block", kind: "changeBlock", input: "BlockChangedFilter", extra: false },
     { name: "and", kind: "group", every: true, input, extra: false },
     { name: "or", kind: "group", every: false, input, extra: false },
   ];
 });
 
-function fieldKeys(field: EntityField): FilterKey[] {
+function listFieldKeys(field: EntityField): FilterKey[] {
   const { name, extra } = field;
-  if (field.kind === "scalar") return field.isWalked ? [] : scalarKeys(field);
+  if (field.kind === "scalar") return field.isWalked ? [] : listScalarKeys(field);
   const child: FilterKey = { name: `${name}_`, kind: "child", field, input: `${field.target}_filter`, extra };
-  return field.kind === "derived" ? [child] : [...columnKeys(field, "String", text), child];
+  return field.kind === "derived" ? [child] : [...listColumnKeys(field, "String", text), child];
 }
 
-function scalarKeys(field: ScalarField): FilterKey[] {
+function listScalarKeys(field: ScalarField): FilterKey[] {
   const { scalar, list } = field;
   const asExtra = { ...field, extra: true };
   if (list) {
-    const keys = columnKeys(field, `[${scalar}!]`, scalar === "String" ? ofTexts : ofLists);
-    return [...keys, ...columnKeys(asExtra, scalar, has)];
+    const keys = listColumnKeys(field, `[${scalar}!]`, scalar === "String" ? ofTexts : ofLists);
+    return [...keys, ...listColumnKeys(asExtra, scalar, has)];
   }
   // Extra: filters search ids like text.
   return [
-    ...columnKeys(field, scalar, operators[scalar]),
-    ...(scalar === "ID" ? columnKeys(asExtra, scalar, patterns) : []),
+    ...listColumnKeys(field, scalar, operators[scalar]),
+    ...(scalar === "ID" ? listColumnKeys(asExtra, scalar, patterns) : []),
   ];
 }
 
-function columnKeys(field: EntityField, scalar: string, offered: readonly Operator[]): FilterKey[] {
+function listColumnKeys(field: EntityField, scalar: string, offered: readonly Operator[]): FilterKey[] {
   return offered.map((operator) => ({
     name: operator === "" ? field.name : `${field.name}_${operator}`,
     kind: "column",
@@ -217,9 +225,11 @@ function columnKeys(field: EntityField, scalar: string, offered: readonly Operat
 export type EntitySort = { name: string; field: EntityField; child: ScalarField | undefined; extra: boolean };
 
 /** Every value of a type's orderBy enum. As in the original, not all can be sorted by: see `isSortable`. */
-export const sortKeys = byType(({ fields }): EntitySort[] => [...fields.values()].flatMap(fieldSorts));
+export const sortKeys = memoizeByType(({ fields }): EntitySort[] =>
+  [...fields.values()].flatMap(listFieldSorts),
+);
 
-function fieldSorts(field: EntityField): EntitySort[] {
+function listFieldSorts(field: EntityField): EntitySort[] {
   const { name, extra } = field;
   const own = { name, field, child: undefined, extra };
   if (field.kind === "scalar") return field.isWalked ? [] : [own];
@@ -236,7 +246,7 @@ export function isSortable({ field, child }: EntitySort): boolean {
 }
 
 // Memoizes what is offered of each type, by name.
-function byType<T extends { name: string }>(offered: (type: EntityType) => T[]) {
+function memoizeByType<T extends { name: string }>(offered: (type: EntityType) => T[]) {
   const made = new Map<EntityType, ReadonlyMap<string, T>>();
   return (type: EntityType): ReadonlyMap<string, T> => {
     const known = made.get(type) ?? new Map(offered(type).map((one) => [one.name, one]));
@@ -318,28 +328,28 @@ export function coerce(scalar: Scalar, value: Value): string | undefined {
     case "String":
       return typeof value === "string" ? value : undefined;
     case "ID":
-      return typeof value === "string" ? value : wholeNumber(value)?.toString();
+      return typeof value === "string" ? value : parseWholeNumber(value)?.toString();
     case "Boolean":
       return typeof value === "boolean" ? String(value) : undefined;
     case "Int": {
-      const number = wholeNumber(value);
+      const number = parseWholeNumber(value);
       return number !== undefined && BigInt.asIntN(32, number) === number ? number.toString() : undefined;
     }
     case "BigInt":
       if (typeof value === "string") return /^[+-]?\d{1,1000}$/.test(value) ? value : undefined;
-      return wholeNumber(value)?.toString();
+      return parseWholeNumber(value)?.toString();
     case "Bytes":
-      return typeof value === "string" ? bytes(value) : undefined;
+      return typeof value === "string" ? parseBytes(value) : undefined;
   }
 }
 
 // Numbers have up to 64 bits; clients send longer ones as strings.
-function wholeNumber(value: Value): bigint | undefined {
+function parseWholeNumber(value: Value): bigint | undefined {
   const isWhole = typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
   return isWhole && BigInt.asIntN(64, BigInt(value)) === BigInt(value) ? BigInt(value) : undefined;
 }
 
-function bytes(value: string): string {
+function parseBytes(value: string): string {
   const digits = value.startsWith("0x") ? value.slice(2) : value;
   if (digits.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(digits)) {
     throw new QueryError(`Failed to decode \`Bytes\` value: \`${show(value)} is not hexadecimal\``);

@@ -22,8 +22,8 @@ export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): 
   const types = [...entityTypes.values()];
   const definitions = [
     ...commonDefinitions,
-    ...types.flatMap((type) => ofEntity(type, hasV2)),
-    queryOf(types),
+    ...types.flatMap((type) => writeEntityTypes(type, hasV2)),
+    writeQueryType(types),
   ];
   const { directives, ...config } = buildSchema(definitions.join("\n"), {
     assumeValidSDL: true,
@@ -37,7 +37,7 @@ export function createSchema({ hasV2 }: { hasV2: boolean } = { hasV2: false }): 
   });
 }
 
-function ofEntity(type: EntityType, hasV2: boolean): string[] {
+function writeEntityTypes(type: EntityType, hasV2: boolean): string[] {
   const { name, kind, interface: of, description } = type;
   const fields = [...type.fields.values()].filter(
     (field) => hasV2 || field.kind !== "scalar" || !field.isWalked,
@@ -45,25 +45,25 @@ function ofEntity(type: EntityType, hasV2: boolean): string[] {
   const head = `${kind === "interface" ? "interface" : "type"} ${name}${of === undefined ? "" : ` implements ${of}`}`;
   const keys = [...filterKeys(type)].map(([key, { input }]) => `${key}: ${input}`);
   return [
-    described(description, define(head, fields.map(fieldText))),
+    addDescription(description, define(head, fields.map(writeField))),
     define(`input ${name}_filter`, keys),
     define(`enum ${name}_orderBy`, [...sortKeys(type).keys()]),
   ];
 }
 
-function fieldText(field: EntityField): string {
+function writeField(field: EntityField): string {
   const mark = field.nullable ? "" : "!";
   const type = field.kind === "scalar" ? field.scalar : field.target;
   const isList = field.kind === "scalar" ? field.list : field.kind === "derived" && field.many;
   const args = isList && field.kind === "derived" ? `(${listArguments(type)})` : "";
-  return described(field.description, `${field.name}${args}: ${isList ? `[${type}!]` : type}${mark}`);
+  return addDescription(field.description, `${field.name}${args}: ${isList ? `[${type}!]` : type}${mark}`);
 }
 
 const atBlock = `"The block to read at: only the latest indexed one is available." block: Block_height
   "Accepted as in the original, but without effect: data is served whether or not the index is stale."
   subgraphError: _SubgraphErrorPolicy_! = deny`;
 
-function queryOf(types: readonly EntityType[]): string {
+function writeQueryType(types: readonly EntityType[]): string {
   const fields = types.flatMap(({ name, singular, plural }) => [
     `${singular}("The id of the entity, compared as text." id: ID! ${atBlock}): ${name}`,
     `${plural}(${listArguments(name)} ${atBlock}): [${name}!]!`,
@@ -77,5 +77,5 @@ const listArguments = (target: string) =>
 
 const define = (head: string, members: readonly string[]) => `${head} {\n${members.join("\n")}\n}`;
 
-const described = (description: string | undefined, text: string) =>
+const addDescription = (description: string | undefined, text: string) =>
   description === undefined ? text : `${JSON.stringify(description)} ${text}`;
