@@ -61,7 +61,7 @@ const patches = [
   {
     // A new connection runs its settings before its pool listens for errors: a database that goes away in that moment
     // would end the process. One that fails would run its settings nevertheless: where the server closed it without an
-    // error, for ever. Both kinds of pools, writing and reading, have it.
+    // error, without end. Both kinds of pools, writing and reading, have it.
     name: "new connection that is lost",
     file: /\/node_modules\/ponder\/dist\/esm\/utils\/pg\.js$/,
     times: 2,

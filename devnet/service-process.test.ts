@@ -58,6 +58,6 @@ test("a program that does not end is killed, with what it has started", async ()
   await says(service, "up");
   const child = Number(service.lastLines()[0]);
   expect(isAlive(child)).toBe(true);
-  expect(await service.stop("SIGINT", { patienceMs: 200 })).toEqual({ code: undefined, signal: "SIGKILL" });
+  expect(await service.stop("SIGINT", { timeoutMs: 200 })).toEqual({ code: undefined, signal: "SIGKILL" });
   await waitFor("the child to be gone", async () => (isAlive(child) ? { state: "alive" } : { done: true }));
 });

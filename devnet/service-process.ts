@@ -58,11 +58,11 @@ export function startServiceProcess({ name, args, cwd, env, onLine }: ServiceOpt
     ending: () => ending,
     /** The newest lines of its output, oldest first. */
     lastLines: (count = 20): string[] => lines.slice(-count),
-    /** Asks it to end, by SIGINT by default; after `patienceMs` its process group is killed. */
-    async stop(signal: NodeJS.Signals = "SIGINT", { patienceMs = 20_000 } = {}): Promise<Ending> {
+    /** Asks it to end, by SIGINT by default; after `timeoutMs` its process group is killed. */
+    async stop(signal: NodeJS.Signals = "SIGINT", { timeoutMs = 20_000 } = {}): Promise<Ending> {
       if (ending !== undefined) return ending;
       child.kill(signal);
-      const timer = setTimeout(kill, patienceMs);
+      const timer = setTimeout(kill, timeoutMs);
       const result = await ended;
       clearTimeout(timer);
       return result;

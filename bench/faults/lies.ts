@@ -50,7 +50,7 @@ export type Outcome = { backfill: string; live: string; isRight: boolean };
 
 type Setting = Place & { expected: { backfilled: Rows; atEnd: Rows } };
 
-const patienceMs = 90_000;
+const timeoutMs = 90_000;
 
 /**
  * Runs a case with a seed: first the backfill, then live on an index that is right. With the first seed an index that
@@ -95,7 +95,7 @@ export async function runCase(one: Case, seed: number, { expected, ...place }: S
         return { backfill: backfill.text, live: "-", isRight: backfill.isRight };
       await subject.stop();
       subject.start(urls);
-      await subject.reaches(lastBackfilled, patienceMs);
+      await subject.reaches(lastBackfilled, timeoutMs);
     }
     const lull = tell();
     for (let head = lastBackfilled; head <= lastBlock; head += 3) {
@@ -133,11 +133,11 @@ async function checkOutcome(subject: Subject, wanted: Wanted): Promise<Result> {
     const { text: then, isRight } = await repair(subject, { ...wanted, said: text });
     return { text: `${what}; ${then}`, isRight };
   };
-  if (await subject.reaches(block, patienceMs)) {
+  if (await subject.reaches(block, timeoutMs)) {
     // A height that goes back and forth would be compared at any of them.
     hush();
     await subject.settles();
-    await subject.reaches(block, patienceMs);
+    await subject.reaches(block, timeoutMs);
     for (let i = 0; i < turnsOfDoubt && (await subject.fault()) !== undefined; i++) await sleep(500);
     const wrong = await subject.differences(expected);
     const fault = await subject.fault();
@@ -175,7 +175,7 @@ async function repair(
     for (const args of commands) await subject.runCommand(args.split(" "), honest);
     subject.newSchema();
     subject.start(honest);
-    if (!(await subject.reaches(block, patienceMs)))
+    if (!(await subject.reaches(block, timeoutMs)))
       return { text: `NOT UP after: ${subject.lines().at(-1)}`, isRight: false };
   }
   const { length } = await subject.differences(expected);

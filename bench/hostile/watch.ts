@@ -25,7 +25,7 @@ export type Seen = {
   perSecond: number;
 };
 
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 process.on("disconnect", () => process.exit());
 let watches: { name: string; read: () => Seen }[] = [];
@@ -80,7 +80,7 @@ const empty = () => ({ latencies: [] as number[], statuses: {} as Record<string,
 
 async function requestStatus(target: RequestOptions, body: string | undefined): Promise<string> {
   const headers = body === undefined ? {} : { "content-type": "application/json" };
-  const signal = AbortSignal.timeout(patienceMs);
+  const signal = AbortSignal.timeout(timeoutMs);
   const asked = request({ ...target, host: "127.0.0.1", headers, signal });
   try {
     const [response] = (await once(asked.end(body), "response")) as [IncomingMessage];

@@ -45,8 +45,8 @@ export async function serve(
   signals.off("SIGHUP", reload);
   const closed = once(server, "close");
   server.close();
-  const impatience = setTimeout(() => server.closeAllConnections(), graceMs);
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
-  clearTimeout(impatience);
+  clearTimeout(timer);
   database.close();
 }

@@ -103,7 +103,7 @@ const writeSize = 65_536;
 const endsBody = new Set([408, 413, 503]);
 
 /** Milliseconds that a client may take to read a long response, and may go without reading a byte of it. */
-export type Patience = { responseMs: number; stalledMs: number };
+export type ResponseTimeouts = { responseMs: number; stalledMs: number };
 
 /**
  * Sends a response, and resolves once it is sent or the client has gone. A long body takes memory while it is sent, and
@@ -113,7 +113,7 @@ export async function writeAnswer(
   response: ServerResponse,
   { method, path }: { method: string; path: string },
   given: Answer,
-  { memory, patience }: { memory: Memory; patience: Patience },
+  { memory, timeouts }: { memory: Memory; timeouts: ResponseTimeouts },
 ): Promise<void> {
   const isWhole = (body: Answer["body"]) => typeof body === "string" || body instanceof Uint8Array;
   const needed = isWhole(given.body) && given.body.length > writeSize ? 2 * given.body.length : 0;
@@ -131,8 +131,8 @@ export async function writeAnswer(
     response.writeHead(status, [...head, "content-length", String(length)]).end(body);
     if (length <= writeSize) return;
   } else response.writeHead(status, head);
-  response.setTimeout(patience.stalledMs);
-  const impatience = setTimeout(() => response.destroy(), patience.responseMs);
+  response.setTimeout(timeouts.stalledMs);
+  const timer = setTimeout(() => response.destroy(), timeouts.responseMs);
   try {
     if (!isWhole(body)) await pipeline(joinChunks(body), response);
     else if (!response.writableFinished && !response.destroyed) await once(response, "close");
@@ -140,7 +140,7 @@ export async function writeAnswer(
     // The client has gone. After a part that cannot be computed it notices that the response is incomplete.
     if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
   } finally {
-    clearTimeout(impatience);
+    clearTimeout(timer);
   }
 }
 

@@ -126,7 +126,7 @@ function createHandler(options: ServerOptions, limits: ServerLimits) {
       const microseconds = Math.round(milliseconds * 1000);
       log("info", "request", { method, path, status: answer.status, microseconds });
     }
-    await writeAnswer(response, request, answer, { memory, patience: limits }).catch(failed);
+    await writeAnswer(response, request, answer, { memory, timeouts: limits }).catch(failed);
     memory.release();
   };
 }

@@ -42,7 +42,7 @@ function readFileStats(path: string): Stats {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw new InputError(`There is no file ${JSON.stringify(path)}.`);
   if (stats.isDirectory()) throw new InputError(`${JSON.stringify(path)} is a folder, not a file.`);
-  // A device may have no end, or block for ever.
+  // A device may have no end, or block indefinitely.
   if (!stats.isFile() && !stats.isFIFO())
     throw new InputError(`${JSON.stringify(path)} is a device, not a file.`);
   return stats;

@@ -20,8 +20,8 @@ const operationEnded = toEventSelector(
 );
 
 /**
- * Who acts by the event: the sender of its transaction; of a user operation (ERC-4337) on the root chain, which a
- * stranger relays, its account, or the owner for whom that acts if ENSv2's factory created it. Asks a node for the
+ * Returns who acts by the event: the sender of its transaction. A stranger relays a user operation (ERC-4337), so on
+ * the root chain its account counts, or that account's owner if ENSv2's factory created it. Asks a node for the
  * receipt; without one, the relayer counts.
  */
 export async function findActor(scope: Scope): Promise<Hex> {

@@ -16,8 +16,8 @@ const tries = { failed: 3, slow: 2, unwell: 8, throttled: 8 };
 const longestRepeatMs = 1_000;
 
 /**
- * Reads of which an attacker can choose the subject. Ponder's client would follow OffchainLookup, try ten times, and
- * read responses of any size. `onOutage` is called when a read begins to wait for a chain.
+ * Reads whose subject an attacker can choose. Ponder's client would follow OffchainLookup, try ten times, and read
+ * responses of any size. `onOutage` is called when a read begins to wait for a chain.
  */
 export function createNodes(
   chains: readonly { id: number; rpc: { http: readonly string[] } }[],
@@ -108,13 +108,13 @@ async function isContradicted(
   return found.some((result) => result !== reply.result);
 }
 
-const patienceWindowMs = 60_000;
+const retryWindowMs = 60_000;
 const fruitlessRepeats = 3;
 
-// Retries are for temporary failures. While none of the latest helped, the next requests get one short attempt: whoever
-// can cause one failure can cause any number, and together they must not stall the index.
+// Retries are for temporary failures. While none of the latest retries helped, each request gets one short attempt:
+// whoever can cause one failure can cause any number, and together they must not stall the index.
 const isShort = (fruitless: readonly number[] = []) =>
-  fruitless.length === fruitlessRepeats && Date.now() - (fruitless[0] ?? 0) < patienceWindowMs;
+  fruitless.length === fruitlessRepeats && Date.now() - (fruitless[0] ?? 0) < retryWindowMs;
 
 // A node that serves the event's block is healthy: the request itself is what fails.
 async function servesBlock(url: string, blockNumber: number, timeoutMs: number): Promise<boolean> {
@@ -260,8 +260,8 @@ const prices = {
 };
 
 /**
- * Whether the event may cause a read; counts it. Depends on the chain alone, so that every index of the same blocks
- * reads the same.
+ * Whether the event may cause a read; counts it. The result depends on the chain alone, so that every index of the same
+ * blocks reads the same.
  */
 export async function isReadGranted(scope: Scope, kind: keyof typeof prices): Promise<boolean> {
   const { db, chainId, timestamp, transactionHash } = scope;

@@ -119,7 +119,10 @@ export async function applyNameTransferred(
   await addRegistrationEvent(scope, event);
 }
 
-/** Controller NameRegistered or NameRenewed: only it carries the label, and mostly the price, which is otherwise 0. */
+/**
+ * Controller NameRegistered or NameRenewed. Only this event carries the label and, in most cases, the price, which is
+ * otherwise 0.
+ */
 export async function applyControllerLabel(
   scope: Scope,
   managed: ManagedName,
@@ -185,7 +188,8 @@ type RegistrarAction = Pick<ActionRow, "node" | "subregistryId"> & {
 };
 
 /**
- * Base registrar NameRegistered: opens a registration and a new lifecycle. What ENSv2's Graveyard takes is no lease.
+ * Base registrar NameRegistered: opens a registration and a new lifecycle. A name that ENSv2's Graveyard takes is not
+ * leased.
  */
 export async function applyRegistration(
   scope: Scope,

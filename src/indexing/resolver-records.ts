@@ -20,9 +20,7 @@ import { type Scope, upsert } from "./scope.ts";
 type RecordsRow = typeof resolverRecord.$inferSelect;
 type RecordsChanges = Partial<Omit<RecordsRow, "id" | "chainId" | "address" | "node">>;
 
-/**
- * AddressChanged: raw bytes. Twenty zero bytes are stored: unlike no record, they hide a default address (ENSIP-19).
- */
+/** AddressChanged: raw bytes. Twenty zero bytes are stored, since they hide a default address (ENSIP-19). */
 export async function setAddressRecord(
   scope: Scope,
   { node, coinType, newAddress: address }: { node: Hex; coinType: bigint; newAddress: Hex },
@@ -79,8 +77,8 @@ export function addAbiContentType(
 }
 
 /**
- * DataChanged (ENSIP-24): the event carries only the hash of the value, that of no bytes clears it. Ignores unusable
- * keys.
+ * DataChanged (ENSIP-24): the event carries only the hash of the value; the hash of no bytes clears the record. Ignores
+ * unusable keys.
  */
 export async function setDataKey(
   scope: Scope,
@@ -121,8 +119,8 @@ export async function clearRecords(
 }
 
 /**
- * NameForAddrChanged: an account named itself on a reverse registrar. A name that is not normalized is stored: it means
- * nothing, but unlike no name it hides the account's default name (ENSIP-19).
+ * NameForAddrChanged: an account named itself on a reverse registrar. A name that is not normalized means nothing, but
+ * is stored: it hides the account's default name (ENSIP-19).
  */
 export async function setReverseName(
   scope: Scope,

@@ -83,7 +83,7 @@ export type AskNodes = (chainId: number, request: NodeRequest) => Promise<unknow
 
 declare const ponderDb: Context["db"];
 
-/** Ponder's store as handlers use it: by primary key. Returned rows are shared, so nobody changes them. */
+/** Ponder's store as handlers use it: by primary key. Returned rows are shared, so handlers must not change them. */
 export type HandlerDatabase = Omit<Context["db"], "sql" | "find"> & {
   find<T extends Table>(
     table: T,

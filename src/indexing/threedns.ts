@@ -90,7 +90,7 @@ export async function applyDomainCreated(
 // The contract gives some tokens the second, malformed prefix.
 const prefixes = ["data:application/json;base64,", "data:application/json;_base64,"];
 
-// The first label of the name in a token's metadata; undefined if the metadata is no document with a name.
+// The first label of the name in a token's metadata; undefined if the metadata is not a document with a name.
 function findLabelInMetadata(uri: string): string | undefined {
   const prefix = prefixes.find((text) => uri.startsWith(text));
   if (prefix === undefined) return undefined;

@@ -387,8 +387,8 @@ export const isBusy = (error: unknown) =>
  */
 export async function inTurn(run: Statement, schemas: readonly string[], text: string): Promise<void> {
   const switching = () => run(`SET LOCAL lock_timeout = 400;\n${lockIndexes(schemas)};\n${text}`);
-  const patience = { retries: 200, factor: 1, minTimeout: 300, maxRetryTime: 60_000 };
-  await pRetry(switching, { ...patience, shouldRetry: ({ error }) => isBusy(error) }).catch((error) => {
+  const retryOptions = { retries: 200, factor: 1, minTimeout: 300, maxRetryTime: 60_000 };
+  await pRetry(switching, { ...retryOptions, shouldRetry: ({ error }) => isBusy(error) }).catch((error) => {
     if (isBusy(error))
       throw new OperationError(
         "Readers were busy with long statements for a minute. Nothing was changed; try again.",

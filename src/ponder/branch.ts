@@ -1,7 +1,7 @@
 import { type ChainBlock, parseCheckpoint } from "./checkpoints.ts";
 import { stateSql } from "./state.ts";
 
-// The branch of a chain that the rows of an index are of. live-events.ts stores it with the rows, in the same
+// The branch of a chain that the rows of an index come from. live-events.ts stores it with the rows, in the same
 // transaction, so that a hash, a number or a time is looked up in the branch that a statement reads
 // (docs/ponder.md#branch-of-the-rows).
 
@@ -33,7 +33,7 @@ const buildBranchSql = (chainId: number) => stateSql(`branch ${Math.trunc(chainI
 /** SQL expression for the text that `parseBranch` reads. */
 export const branchSql = (chainId: number) => `${buildBranchSql(chainId)}::text`;
 
-/** The blocks of a chain's branch that a reorganization may replace, oldest first. What is before them is final. */
+/** The blocks of a chain's branch that a reorganization may replace, oldest first. The blocks before them are final. */
 export function parseBranch(text: string | null | undefined): ChainBlock[] {
   const list = JSON.parse(text ?? "[]") as [number, number, string][];
   return list.slice(1).map(([number, timestamp, hash], index) => ({

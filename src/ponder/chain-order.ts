@@ -32,8 +32,8 @@ type OrderOptions = {
 };
 
 /**
- * The chains that are waited for, and `chain`: how far all of them are is how far rows stay when a chain's blocks are
- * replaced.
+ * The chains that are waited for, and `chain`. When a chain's blocks are replaced, rows stay up to the block that all
+ * of these have reached.
  */
 export function chainsInOrder<Sync extends PerChainSync>(
   perChainSync: Sync,
@@ -48,7 +48,7 @@ type Synced = {
   unfinalizedBlocks: readonly { block: SyncBlock }[];
 };
 
-/** The last block of a chain whose rows are there once all after a checkpoint are reverted, as a checkpoint. */
+/** The last block of a chain, as a checkpoint, whose rows remain once all rows after a checkpoint are reverted. */
 export function headAt(
   perChainSync: ReadonlyMap<OrderedChain, Synced>,
   chain: OrderedChain,
@@ -189,7 +189,7 @@ const encodeBlockEnd = ({ timestamp, number }: SyncBlock, { id }: OrderedChain) 
 const encodeHead = ({ items: [first], chain }: EventSource) =>
   first ? encodeBlockEnd(first.event.block, chain) : "";
 
-// The chain whose event comes next. What is no block comes at once.
+// The chain whose event comes next. An event that is not a block comes at once.
 function pickNext(sources: readonly EventSource[], away: ReadonlySet<number>): EventSource | undefined {
   const open = sources.filter((source) => source.openItems(away).length > 0);
   const other = open.find(({ items }) => items[0]?.event.type !== "block");
@@ -211,7 +211,7 @@ function isLaterThanOthers(source: EventSource, sources: readonly EventSource[])
   return sources.every((other) => other === source || readCurrentCheckpoint(other) < encodeHead(source));
 }
 
-// Leaves out chains that let others wait for too long. Returns in how many milliseconds the next one is.
+// Leaves out chains that let others wait for too long. Returns the milliseconds until the next one is due.
 function leaveOut(sources: readonly EventSource[], { pauseMs, now, log, away }: Timing): number {
   const waiting = Math.min(...sources.flatMap((source) => source.openItems(away)[0]?.at ?? []));
   if (waiting === Infinity) return Infinity;
@@ -233,7 +233,7 @@ function leaveOut(sources: readonly EventSource[], { pauseMs, now, log, away }: 
   return dueIn;
 }
 
-// Puts the blocks of chains that were left out in their place. Returns in how many milliseconds the next ones are due.
+// Puts the blocks of chains that were left out in their place. Returns the milliseconds until the next ones are due.
 function comeBack(sources: readonly EventSource[], { pauseMs, now, log, away }: Timing): number {
   const others = sources.filter(({ chain }) => !away.has(chain.id));
   const front = Math.max(...others.map((source) => Number(readCurrentCheckpoint(source).slice(0, 10))));

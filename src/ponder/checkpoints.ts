@@ -165,7 +165,7 @@ export async function forgetBranches(run: Statement, schema: string): Promise<vo
  */
 export const finalizedCheckpointSql = buildFinalizedCheckpointSql("_ponder_checkpoint");
 
-/** The same of a table of checkpoints, given as SQL. */
+/** The same expression for a table of checkpoints, given as SQL. */
 export function buildFinalizedCheckpointSql(table: string): string {
   return `(SELECT coalesce(least(min(finalized_checkpoint), max(latest_checkpoint)), '') COLLATE "C" FROM ${table})`;
 }

@@ -12,7 +12,7 @@ type LiveSync = {
   unfinalizedBlocks: readonly BranchBlock[];
 };
 type LiveEventOptions = { perChainSync: ReadonlyMap<LiveChain, LiveSync> };
-/** `checkpoint`: up to where rows are there. */
+/** `checkpoint`: the position up to which rows exist. */
 type LiveEvent = { type: "block" | "reorg" | "finalize"; chain: LiveChain; checkpoint: string };
 /** `head`: the checkpoint of the chain's last block. `branch`: its blocks that a reorganization may replace. */
 type BranchEvent = LiveEvent & { head: string; branch: readonly BranchBlock[] };
@@ -40,8 +40,8 @@ export async function* getRealtimeEventsOmnichain(given: LiveEventOptions): Asyn
 
 /**
  * Stores the branch of an event, in the transaction of its rows. After a reorganization the chain's checkpoint would
- * name a block whose rows are gone, until the next block: it becomes the last block whose rows are there. The next one
- * may have the number and time of the block before; the count of reorganizations tells them apart.
+ * name a block whose rows are gone until the next block comes. It is set to the last block whose rows exist. The next
+ * block may have the number and time of the block before; the count of reorganizations tells them apart.
  */
 export async function storeBranch(
   tx: WrappedTransaction,

@@ -68,7 +68,7 @@ const describeLag = (chainId: string): LogEntry => ({
 // sysexits.h: EX_CONFIG, as for other refused starts (cli/ponder.ts).
 const refused = 78;
 
-// ponder: it advises to drop the schema, from which readers may be served.
+// ponder: it advises operators to drop the schema, which readers may still use.
 function refuseIndex(schema: string): LogEntry {
   process.once("exit", () => {
     process.exitCode = refused;

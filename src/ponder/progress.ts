@@ -15,7 +15,7 @@ const progressSql = (schema: string, builtIndexes: string) => `SELECT json_build
   'chains', (SELECT json_agg(json_build_array(chain_name, chain_id, latest_checkpoint) ORDER BY chain_id)
     FROM ${quoted(schema)}._ponder_checkpoint))::text`;
 
-// With the quarter of a second before, and the one between two looks, below two seconds.
+// Leaves a quarter of a second before it and one between two looks, so that a response comes within two seconds.
 const responseMs = 1_400;
 
 type ProgressOptions = {

@@ -92,7 +92,9 @@ export type Shared = {
 
 const key = Symbol.for("nsindex.shared");
 
-/** The shared state. ponder: it loads configuration, handlers, stores and API apart, so that they share no module. */
+/**
+ * The shared state. ponder: it loads configuration, handlers, stores and API separately, so that they share no module.
+ */
 export function shared(scope: object = globalThis): Shared {
   const holder = scope as { [key]?: Shared };
   holder[key] ??= {

@@ -19,8 +19,8 @@ export async function hasTable(run: Statement, table: string): Promise<boolean> 
 }
 
 /**
- * SQL that runs statements `CREATE … IF NOT EXISTS`. Alone they fail if two processes create the same at once, after
- * the other has. No advisory lock excludes that: any role may take one, and keep it.
+ * SQL that runs statements `CREATE … IF NOT EXISTS`. Such a statement alone fails if another process creates the same
+ * object at the same time. An advisory lock does not help: any role may take it and keep it.
  */
 export const createSql = (statements: string) =>
   `DO $create$ BEGIN ${statements}; EXCEPTION WHEN unique_violation OR duplicate_table OR duplicate_schema THEN NULL; END $create$`;

@@ -8,9 +8,9 @@ type KnownBlock = Omit<StartBlock, "newest">;
 type StartProgress = { start: KnownBlock; end?: KnownBlock; finalized: KnownBlock };
 
 /**
- * Returns what keeps the blocks of a chain that the next start asks for: call it when live indexing begins, and before
- * a block is finalized. The block that was final before is kept too: until Ponder has stored the new one, a start may
- * ask for either.
+ * Returns a function that keeps the blocks of a chain that the next start asks for. Call it when live indexing begins,
+ * and before a block is finalized. The block that was final before is kept too: until Ponder has stored the new one, a
+ * start may ask for either.
  */
 export function createStartKeeper(keep = shared().keepStartBlocks) {
   const finals = new Map<number, StartBlock[]>();

@@ -2,8 +2,8 @@ import { moduleOfPonder, PonderDiffersError } from "./expected.ts";
 
 /**
  * Makes Ponder read only the columns of cached blocks and transactions that events always have; handlers use no others.
- * Call it before Ponder looks at the registered handlers. Throws PonderDiffersError. ponder: it reads all until each
- * event of the configuration was indexed a hundred times, which rare ones never are.
+ * Call it before Ponder looks at the registered handlers. Throws PonderDiffersError. ponder: it reads all columns until
+ * each configured event was indexed a hundred times; rare events never are.
  */
 export function readNeededColumns(): void {
   const { defaultLogFilterInclude: read, requiredLogFilterInclude: needed } = moduleOfPonder<

@@ -45,7 +45,7 @@ export const checkedUrls = (urls: readonly string[], options: NodesOptions): str
     ),
   );
 
-/** Clients of the URLs, of which some may be equal, with every response checked. */
+/** Clients of the URLs, some of which may be equal, with every response checked. */
 export function checkedBackends(
   urls: readonly string[],
   toBackend: (url: string) => Backend,

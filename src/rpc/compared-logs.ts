@@ -182,7 +182,7 @@ export async function otherBlock(
 
 /**
  * Throws unless another URL names the same block at its height, and unless it is the trusted block if it has that one's
- * height. Where no other URL answers, the block is refused; of a chain's only URL it is believed.
+ * height. The block is refused where no other URL answers, and believed if it comes from the chain's only URL.
  */
 export async function requireNamed(nodes: Nodes, node: Node, { number, hash }: Header): Promise<void> {
   const { trustedBlock } = nodes;

@@ -183,7 +183,7 @@ export function chooseSubstitute(nodes: Nodes, node: Node): Node {
   return [node, ...nodes.all].reduce((best, one) => (rank(one) < rank(best) ? one : best));
 }
 
-/** The URLs but `node` that are not put aside. */
+/** The URLs other than `node` that are not put aside. */
 export const othersThan = (nodes: Nodes, node: Node): Node[] =>
   nodes.all.filter((other) => other !== node && !isAside(nodes, other));
 
@@ -265,7 +265,7 @@ export async function probe(nodes: Nodes, node: Node, body: RpcRequest): Promise
   }
 }
 
-/** Counts and reports something of a URL that is taken on trust. */
+/** Counts and reports what is taken on trust from a URL. */
 export function sayUnverified(nodes: Nodes, node: Node, what: string): void {
   nodes.count({ chain: nodes.chain, host: node.host, kind: "unverified" });
   nodes.believe([what]);
@@ -298,10 +298,10 @@ export async function askHeader(nodes: Nodes, node: Node, block: string): Promis
 }
 
 /**
- * All logs of a block by receipts that have the root that the header names, of a node or else of another, and what
- * proves them, in words; undefined if none serves its receipts. `known`: receipts that the node returned before.
- * Reports nodes whose receipts of the block contradict the proven ones or, where none are proven, the header; then it
- * throws, an error that is `isFinal`.
+ * All logs of a block, and what proves them, in words: receipts of a node, or else of another, whose root the header
+ * names. Undefined if no node serves the receipts. `known`: receipts that the node returned before. Reports nodes whose
+ * receipts contradict the proven ones. If none are proven, it reports nodes whose receipts contradict the header, and
+ * throws an error that is `isFinal`.
  */
 export async function logsByReceipts(
   nodes: Nodes,

@@ -14,7 +14,7 @@ type StartOptions = {
   now: () => number;
 };
 
-/** How long a node may fail before its chain is silent, and for how long it is then not asked such a question again. */
+/** How long a node may fail before its chain counts as silent, and how long it is then not asked such questions. */
 const [timeoutMs, askAgainMs] = [2_000, 30_000];
 
 /**

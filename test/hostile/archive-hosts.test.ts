@@ -37,7 +37,7 @@ test.each<[string, RequestListener, string]>([
   await expect(download(`${url}/k3y/a.seg`, limits)).rejects.toThrow(`${new URL(url).host} ${problem}`);
 });
 
-test("a host that redirects for ever is given up, and named", async () => {
+test("a host that redirects endlessly is given up, and named", async () => {
   const url = await hostOf((_, response) => void response.writeHead(302, { location: "/a.seg" }).end());
   const answer = download(`${url}/k3y/a.seg`, { max: limits.max });
   await expect(answer).rejects.toThrow(`${new URL(url).host} redirects without an end.`);

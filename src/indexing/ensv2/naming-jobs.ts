@@ -2,8 +2,8 @@ import { v2Contract, v2NamingJob, v2NamingQueue, v2RegistryPath } from "../../sc
 import { type Scope, upsert } from "../scope.ts";
 
 /**
- * Entries to be named at a path of their registry: `count` of them, from `storageId` backwards. `node` is that of a
- * path given up.
+ * Entries to be named at a path of their registry: `count` of them, from `storageId` backwards. `node`: the node of a
+ * path that was given up.
  */
 export type NamingJob = Omit<typeof v2NamingJob.$inferSelect, "chainId" | "position">;
 

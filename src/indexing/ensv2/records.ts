@@ -18,8 +18,8 @@ import { findDomain } from "../domains.ts";
 import { applyProvenLabel, completeAction, openAction } from "../registrar.ts";
 import { type Scope, upsert } from "../scope.ts";
 
-// What the common events do not carry of ENSv2: records under record ids, to which names are linked; aliases of
-// resolvers keyed by nodes; sales of names; accounts that act for others.
+// Events of ENSv2 without a counterpart in the first generation: records under record ids, to which names are linked;
+// aliases of resolvers keyed by nodes; sales of names; accounts that act for others.
 
 /** Linked: the node has the records of the record id; 0 unlinks it. The root node's link is the default. */
 export function applyLinked(

@@ -87,7 +87,7 @@ async function nameBelow(
   await runNamingJobs(scope, jobs, (job, budget) => nameEntries(scope, job, budget));
 }
 
-// Names all entries of a registry that leaves names out at its home, once that is another path.
+// Names all entries of a registry at its home once the home is another path, if the registry leaves names out.
 async function moveHome(scope: Scope, registry: Hex): Promise<NamingJob[]> {
   const row = await scope.db.find(v2Contract, { chainId: scope.chainId, address: registry });
   if (!row?.leavesOut) return [];
@@ -210,7 +210,8 @@ async function passUpwards(
   return false;
 }
 
-// Until when (Unix seconds) each entry on the way is in force and points to the next registry; 0 if they do not now.
+// The time (Unix seconds) until which each entry on the way is in force and points to the next registry; 0 if one does
+// not now.
 async function findReachEnd(scope: Scope, from: RegistryPath): Promise<bigint> {
   const { db, chainId, timestamp } = scope;
   let until = 2n ** 64n;
@@ -225,8 +226,8 @@ async function findReachEnd(scope: Scope, from: RegistryPath): Promise<bigint> {
 
 const isReached = async (scope: Scope, from: RegistryPath) => (await findReachEnd(scope, from)) > 0n;
 
-// The path that leads to the registry for longest. Whatever else a bound leaves out, all entries are listed there:
-// while names of strangers hold, or after them, an entry that the walk reaches has a name in lists.
+// The path that leads to the registry for longest. All entries are listed there, whatever a bound leaves out elsewhere:
+// an entry that the walk reaches has a name in lists, however many names strangers add.
 async function findHome(scope: Scope, paths: readonly RegistryPath[]): Promise<RegistryPath | undefined> {
   let [home, longest]: [RegistryPath | undefined, bigint] = [undefined, 0n];
   for (const path of paths) {
@@ -320,8 +321,8 @@ async function findPath(
 /** The rows spent, and the jobs that follow. */
 type Put = { spent: number; jobs: NamingJob[] };
 
-// Puts the entry's subregistry under its name. A registry on the way to itself gets no further path, nor does one of
-// unknown code; one that the factory has yet to announce does.
+// Puts the entry's subregistry under its name. A registry on the way to itself gets no further path, and neither does
+// one of unknown code. A registry that the factory has yet to announce gets one.
 async function putSubregistry(
   scope: Scope,
   { path: above, entry }: { path: RegistryPath; entry: PathEntry },

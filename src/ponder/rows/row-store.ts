@@ -330,7 +330,7 @@ async function load(store: HandlerRows, known: KnownRows, wanted: ReadonlyMap<st
   for (const row of found) rows.set(shape.keyOf(row), row);
 }
 
-// Reading a key among all takes a fiftieth of looking it up.
+// A key costs a fiftieth of a lookup when all keys are read.
 const [fewestAbsent, askedShare] = [100, 50];
 
 /**
@@ -379,7 +379,7 @@ function peek(known: KnownRows, key: string): Row | null | undefined {
   return known.keys?.mayHave(key) === false ? null : undefined;
 }
 
-/** Changes a row; `text` is its key. `isStored` counts in the first change after a flush only. */
+/** Changes a row; `text` is its key. `isStored` matters only in the first change after a flush. */
 export function changeRow(
   known: KnownRows,
   text: string,
@@ -568,7 +568,8 @@ async function writeChanges(
   return copied;
 }
 
-// Copies the rows before changes into the table of `src/operations/past.ts`: an absent one by its key.
+// Copies rows as they were before their changes into the table of `src/operations/past.ts`. A row that did not exist
+// has its key only.
 async function writeFormer(connection: Connection, known: KnownRows): Promise<void> {
   const { shape, former } = known;
   const past = shared().past;

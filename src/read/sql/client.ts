@@ -181,8 +181,8 @@ function startOver(once: Run, timeoutMs: number): Run {
         if (findErrorCode(error) === lockNotAvailable) throw new BusyError(1, lockedUp);
         const isAway = isDatabaseAway(error);
         if (!isAway && !isInterrupted(error)) throw error;
-        const patienceMs = Math.min(timeoutMs * 0.9, isAway ? awayMs : timeoutMs);
-        if (performance.now() + pauseMs - since > patienceMs)
+        const retryMs = Math.min(timeoutMs * 0.9, isAway ? awayMs : timeoutMs);
+        if (performance.now() + pauseMs - since > retryMs)
           throw isAway ? error : new BusyError(1, interrupted);
         await pause(pauseMs, undefined, { signal }).catch(() => undefined);
         signal.throwIfAborted();
