@@ -1,3 +1,6 @@
+// What a check finds. Each other file of this folder checks one subject before a start or for `npm run doctor`;
+// cli/checks.ts lists the checks and runs them.
+
 /**
  * Result of a check; `remedy` says what to do, `section` refers to where the documents say more (`seeOperations`). A
  * start logs a `warning`, waits while something is `away`, and does not start after `fail`.

@@ -5,6 +5,9 @@ import { beginSnapshot, readHeads } from "../database.ts";
 import { PreflightError } from "../refusal.ts";
 import { type Columns, decimalDigits, type ViewFile } from "./files.ts";
 
+// Exports of SQL views, as they are at one block of each chain. This folder writes files; the views themselves are in
+// src/operations/sql-views.ts.
+
 /** Of the configuration what an export needs. */
 export type Settings = Pick<Config, "chains" | "databaseSchema" | "namespace" | "plugins">;
 

@@ -5,6 +5,9 @@ import Database from "better-sqlite3";
 import { PreflightError } from "../refusal.ts";
 import { isServerReady, type PostgresServer, startServer } from "./server.ts";
 
+// The private Postgres server, for configurations without DATABASE_URL. This folder finds the programs, starts and
+// stops the server; it knows nothing of the index in it.
+
 /** What a process has of the private server until it releases it. */
 export type Hold = { release(): Promise<void> };
 

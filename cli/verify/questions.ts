@@ -7,6 +7,9 @@ import type { Statement } from "../../src/ponder/sql-client.ts";
 import { wrapperExpiry } from "../../src/read/names/v2-walk.ts";
 import { createRandom } from "../samples.ts";
 
+// What `npm run verify` asks the contracts about sampled rows. This folder compares the index with the chain, through
+// calls or storage proofs; it writes nothing.
+
 // Values of the index that a contract can confirm, the calls for it, and the rules of contracts that hide values.
 
 /** Functions of the contracts. */

@@ -4,6 +4,9 @@ import { InputError, type LabelFormat } from "./parser.ts";
 import { sqlDump } from "./sql-dump.ts";
 import { text } from "./text.ts";
 
+// The formats of label files. A parser turns bytes into labels; reading files and storing labels is in
+// labels-service/ingest and labels-service/store.
+
 /**
  * Formats of label files by their `--format` name, for detection, parsing, the command line's help and the
  * documentation. If several formats detect an input, the first counts.

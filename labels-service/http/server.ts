@@ -29,6 +29,9 @@ import {
 import { answerHeal } from "./heal.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
+// The HTTP server of the label service: limits, routes and responses. It reads the live database of
+// labels-service/store and never writes it.
+
 /** Limits in production; times are in milliseconds. */
 const productionLimits = {
   connections: 1024,

@@ -2,6 +2,9 @@ import { statSync } from "node:fs";
 import { type LabelFile, openLabelFile } from "../../src/labels/label-file.ts";
 import type { Log } from "../../src/log/json-log.ts";
 
+// The label database while it is served. This folder creates, opens and replaces database files;
+// src/labels/label-file.ts looks labels up in them.
+
 /** A label database whose file may be replaced at any time. */
 export type LiveDatabase = ReturnType<typeof createLiveDatabase>;
 

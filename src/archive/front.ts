@@ -20,6 +20,9 @@ import {
 } from "./manifest.ts";
 import { type ArchivedBlock, readSegment, requireProven, rpcLogs } from "./segment.ts";
 
+// An archive of a chain's logs in front of its nodes: requests that the archive covers are served from files, the rest
+// go on to the nodes. This folder also records and checks archives. Responses of nodes are checked in src/rpc.
+
 /** The archive in front of a chain's RPC URLs, and who is told about it. */
 export type FrontOptions = {
   location: ArchiveLocation;

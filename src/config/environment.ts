@@ -16,6 +16,9 @@ import { indexedChainIds, namespaceFaults, pluginIds, pluginsFrom } from "./plug
 import { referralEditionsFrom } from "./referral-editions.ts";
 import { webhooksFrom } from "./webhooks-file.ts";
 
+// The configuration of the indexing service: environment variables and files become typed settings, and every fault is
+// reported at once. Nothing here connects to anything; cli/checks and src/service check what the settings name.
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 // Messages follow the variable's name.

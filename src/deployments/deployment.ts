@@ -1,5 +1,8 @@
 import type { Abi, AbiEvent, GetEventArgs, Hex } from "viem";
 
+// Contracts that belong together, as data: their roles, the events of their controllers and their addresses in each
+// namespace. src/config derives contract entries from a deployment, and src/handlers its handlers.
+
 export const namespaceIds = ["mainnet", "sepolia", "sepolia-v2", "holesky", "ens-test-env"] as const;
 
 export type NamespaceId = (typeof namespaceIds)[number];

@@ -4,6 +4,9 @@ import { keccak256 } from "./keccak.ts";
 import { labelhash } from "./labels.ts";
 import { interpretedLabel, isEncodedLabel, isNormalizedLabel } from "./normalization.ts";
 
+// Names and nodes. The files of this folder are pure functions of the ENS standards; they read no database, node or
+// configuration.
+
 /**
  * Node of a name (ENSIP-1). Labels are literal, except that encoded labels stand for their labelhash.
  * @example namehash("vitalik.eth") // "0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"

@@ -5,6 +5,9 @@ import { namespaceOfPlugin } from "../deployments/namespaces.ts";
 import { type Args, argumentReader, withEmittedStrings } from "../ens/event-arguments.ts";
 import type { Client, HandlerDatabase, Scope, Settings } from "../indexing/scope.ts";
 
+// How handlers get their events: decoded, with a scope, by contract role. What handlers do with an event is in
+// src/indexing, and which deployment has which contracts is in src/deployments.
+
 /**
  * An event of an ABI: its name, or its full signature with `indexed` and argument names if several events share the
  * name.

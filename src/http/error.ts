@@ -1,5 +1,8 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
+// HTTP for both services: limits, errors, entity tags, OpenAPI documents and the pages of /docs. Endpoints are in
+// src/api and labels-service/http.
+
 type Options = { code?: string; details?: unknown; headers?: Record<string, string> };
 
 /**

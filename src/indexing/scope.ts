@@ -8,6 +8,9 @@ import type { RpcCall } from "../ponder/rpc-request.ts";
 import type { SavedResults } from "../ponder/saved-results.ts";
 import type { Anomaly } from "./anomalies.ts";
 
+// What a handler gets with an event. The handlers of this folder write rows by primary key. They do not know which
+// plugin calls them: src/handlers and src/plugins bind them to events.
+
 /** A label as stored: `labelName` in its column, `part` in names. */
 export type StoredLabel = { labelName: string | null; part: string };
 

@@ -11,6 +11,9 @@ import {
   withoutSecrets,
 } from "./source.ts";
 
+// Where labels of labelhashes come from: the label file or the label service. What is stored in place of a label is
+// decided in src/indexing/scope.ts. The service itself is in labels-service.
+
 /**
  * Opens the label source, and checks that it has the pinned label set. Waits for an unavailable service until `signal`
  * is aborted. Throws a `LabelSourceError` for another or too old label set, and for a file that is not a label

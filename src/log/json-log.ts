@@ -1,3 +1,6 @@
+// Log lines of this service, and the errors that stop it with a message for operators. Control characters of foreign
+// texts are escaped here. What Ponder logs is adapted in src/ponder/log-entries.ts.
+
 /** Fields of a log line; undefined ones are omitted. */
 type LogFields = Record<string, string | number | undefined>;
 

@@ -5,6 +5,9 @@ import { createTable, hasTable, inTransaction, quoted, type Statement } from "..
 import { repeat } from "./repeat.ts";
 import { createStatusTable, listPonderIndexes, OperationError, saveStatus } from "./stored-indexes.ts";
 
+// Purges of cached blocks. Each file of this folder has functions for operators on a database, which the launcher, the
+// jobs of the service and the commands call. Handlers are in src/indexing, and reads of requests in src/read.
+
 /** Blocks of a chain, both ends included; without `to`, all from `from` on. */
 export type CachedRange = { chainId: number; from: number; to?: number | undefined };
 

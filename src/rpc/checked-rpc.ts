@@ -19,6 +19,10 @@ import { watchOutages } from "./outage.ts";
 import { requireNearBlock, requireSameChain } from "./same-chain.ts";
 import { recheckUnverified } from "./unverified.ts";
 
+// Every response of a node is checked here before Ponder indexes or caches it. The files of this folder check logs,
+// blocks and calls, and compare nodes. src/archive serves requests in front of these checks; handlers' own reads are in
+// src/indexing/node-reads.ts.
+
 /** The client that Ponder creates from an RPC URL. */
 export type Backend = { hostname: string; request: (body: RpcRequest) => Promise<unknown> };
 

@@ -36,6 +36,9 @@ import {
   type WantedBlock,
 } from "./types.ts";
 
+// How far the index is on each chain, as one snapshot that is kept current. The facts come from src/ponder; snapshot.ts
+// derives the snapshot from them without reading anything.
+
 const collectHeadBlocks = (rows: readonly CheckpointRow[]): HeadBlocks =>
   Object.fromEntries(rows.flatMap((row) => [[row.chainId, indexedHead(row)]]).filter(([, head]) => head));
 

@@ -20,6 +20,9 @@ import { endpoint } from "../kit/endpoint.ts";
 import { messageSchema } from "../kit/errors.ts";
 import { listInput, namePath, selectionQuery } from "./selection.ts";
 
+// Resolution of names and addresses under /api. Each file of this folder is one subject of ENSNode's API; the records
+// themselves come from src/read/resolution.
+
 /** The context of resolutions. `clock` gives milliseconds. */
 export type ResolveContext = {
   database: Database;

@@ -26,6 +26,9 @@ import {
 } from "./errors.ts";
 import { createSender, sendAsItComes } from "./send.ts";
 
+// An endpoint as data: its path, schemas and handler. This folder has what all REST endpoints share, from parsing to
+// documents; the endpoints themselves are in v1 and ensnode, and their SQL is in src/read.
+
 /** A response; `type` is its media type if that is not JSON, and `schema` then that of the text. */
 type Answer = { description: string; schema: z.ZodType; type?: string };
 

@@ -13,6 +13,9 @@ import { blockPage, blockTitle, requestOfBlock, requestOfTransaction } from "./b
 import { type Frame, note, type Page, type Shown, sendPage, shownName } from "./layout.ts";
 import { missingName, namePage, requestOfName } from "./name-page.ts";
 
+// The pages for browsers: status, names, addresses, blocks and figures. What they say of names is what REST endpoints
+// respond.
+
 // The segment as it was sent, so that no text is decoded twice.
 const readSegment = (c: Context) => new URL(c.req.url).pathname.split("/")[2] ?? "";
 

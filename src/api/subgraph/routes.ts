@@ -22,6 +22,9 @@ import { executeRequest, joinEqual, type SubgraphAnswer } from "./run/execute.ts
 import { QueryError } from "./schema/errors.ts";
 import { isObject } from "./schema/inputs.ts";
 
+// The GraphQL API of the ENS subgraph. A request passes through request, compile and run, over the entities of schema.
+// REST endpoints are in the folders beside it.
+
 /** Sources and settings of a subgraph. */
 export type SubgraphOptions = {
   database: Database;

@@ -9,6 +9,9 @@ import { post } from "./post.ts";
 import { type Clock, createReading, type HookReading, idleMs, type ReadFeed, type Step } from "./read.ts";
 import { type ReadHookReminders, withReminders } from "./reminders.ts";
 
+// Delivers the feed and reminders to the hooks of WEBHOOKS_FILE, one loop for each hook. The messages come from
+// src/feed; this folder reads, signs and sends them, and stores how far each hook is.
+
 // Svix' schedule, seconds before each attempt; then the hook is paused.
 const attempts = [0, 5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
 const answerMs = 15_000;

@@ -17,6 +17,9 @@ import type { Database } from "../sql/client.ts";
 import { type ChainReader, liveRecords } from "./chain-reader.ts";
 import { span } from "./trace.ts";
 
+// Records and primary names, from the index or from the chain. The rows of names are read in src/read/names, and HTTP
+// is in src/api.
+
 /** What one request resolves with. Without `database` it does not use the index. */
 export type Resolution = {
   known: KnownContracts;

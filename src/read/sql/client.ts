@@ -14,6 +14,9 @@ import {
 import { checkMoment, currentMoment, momentQuery } from "./moment.ts";
 import { maxPrepared, type Planning, type Prepared, preparedAs } from "./prepared.ts";
 
+// Runs the statements of all reads, with limits, retries and a moment. This folder knows Postgres, not names; the
+// statements are in the folders beside it.
+
 type Take = (text: string) => void;
 
 /** Runs statements that return one row. */
