@@ -3,12 +3,7 @@ import { isNode } from "../ens/given-names.ts";
 import type { Log } from "../log/json-log.ts";
 import { repeat } from "../operations/repeat.ts";
 import { saveStatus } from "../operations/stored-indexes.ts";
-import {
-  blockOfCheckpoint,
-  buildIsReadySql,
-  chainOfCheckpoint,
-  timeOfCheckpoint,
-} from "../ponder/checkpoints.ts";
+import { buildCheckpointParts, buildIsReadySql } from "../ponder/checkpoints.ts";
 import { createTable, quoted, type Statement } from "../ponder/sql-client.ts";
 import { stateSql } from "../ponder/state.ts";
 import { keysSql } from "../read/events/cache-keys.ts";
@@ -66,6 +61,8 @@ type LogMoment = {
   state: FeedState | null;
 };
 
+const newest = buildCheckpointParts("at");
+
 // ponder: a reorganization leaves `latest_checkpoint` of the other chains until their next block, so the row that was
 // written last tells how far the tables are. An event that is final is at or before every chain's finalized checkpoint.
 const momentSql = (
@@ -75,8 +72,8 @@ const momentSql = (
 SELECT json_build_object('isReady', coalesce(${buildIsReadySql(`${own}._ponder_meta`)}, false),
   'tables', to_regclass($1)::oid::text,
   'version', (SELECT string_agg(version, ' ' ORDER BY chain_id) FROM checkpoints),
-  'final', (SELECT ${timeOfCheckpoint("least(min(finalized_checkpoint), max(latest_checkpoint))")}::int FROM checkpoints),
-  'processed', (SELECT json_build_object('chain', ${chainOfCheckpoint("at")}::bigint, 'block', ${blockOfCheckpoint("at")}::bigint, 'time', ${timeOfCheckpoint("at")}::bigint)
+  'final', (SELECT ${buildCheckpointParts("least(min(finalized_checkpoint), max(latest_checkpoint))").time}::int FROM checkpoints),
+  'processed', (SELECT json_build_object('chain', ${newest.chain}::bigint, 'block', ${newest.block}::bigint, 'time', ${newest.time}::bigint)
     FROM (SELECT max(latest_checkpoint) AS at FROM checkpoints GROUP BY age ORDER BY age LIMIT 1) newest),
   'state', ${stateSql("feed", `${own}.`)}) AS found`;
 

@@ -1,5 +1,5 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { timeOfCheckpoint } from "../ponder/checkpoints.ts";
+import { buildCheckpointParts } from "../ponder/checkpoints.ts";
 import { quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
 import { hexOf } from "../schema/sql.ts";
 import { repeat } from "./repeat.ts";
@@ -67,7 +67,7 @@ const changesSql = (own: string, table: Table) => `
     SELECT *, lead(digest) OVER key AS later, lead(operation_id) OVER key IS NULL AS is_last FROM records
     WINDOW key AS (PARTITION BY ${table.keys.join(", ")} ORDER BY operation_id)
   ), changes AS (
-    SELECT (left(s.checkpoint, 10)::bigint / ${checksumEvery} + 1) * ${checksumEvery} AS until, s.digest AS before,
+    SELECT (${buildCheckpointParts("s.checkpoint").time}::bigint / ${checksumEvery} + 1) * ${checksumEvery} AS until, s.digest AS before,
       CASE WHEN s.is_last THEN (SELECT ${buildDigestSql("t", table)} FROM ${own}.${quoted(table.name)} t WHERE ${sameKey("t", "s", table)})
         ELSE s.later END AS after
     FROM steps s WHERE s.is_final
@@ -140,7 +140,7 @@ const passSql = (own: string, table: Table) => `
   gone AS (DELETE FROM ${own}._checksum_sums WHERE table_name = ${quoteLiteral(table.name)})
   INSERT INTO ${own}._checksum_sums (generation, table_name, until, high, low, rows, is_base)
   SELECT ${buildGenerationSql(own)}, ${quoteLiteral(table.name)},
-    (SELECT (${timeOfCheckpoint("max(finalized_checkpoint)")}::bigint / ${checksumEvery} + 1) * ${checksumEvery} FROM ${own}._ponder_checkpoint),
+    (SELECT (${buildCheckpointParts("max(finalized_checkpoint)").time}::bigint / ${checksumEvery} + 1) * ${checksumEvery} FROM ${own}._ponder_checkpoint),
     coalesce(p.high, 0) + coalesce(u.high, 0), coalesce(p.low, 0) + coalesce(u.low, 0), p.rows + u.rows, true
   FROM p, u RETURNING rows`;
 
@@ -195,7 +195,7 @@ export async function updateChecksums(
   await run(foldSql(own));
   if (isComplete)
     await run(`UPDATE ${own}._checksum_state SET ended = ends.time + 1 FROM (SELECT left(max(latest_checkpoint), 10)::bigint AS time,
-      ${timeOfCheckpoint("max(finalized_checkpoint)")}::bigint AS finalized FROM ${own}._ponder_checkpoint) ends WHERE time = finalized AND ended IS NULL`);
+      ${buildCheckpointParts("max(finalized_checkpoint)").time}::bigint AS finalized FROM ${own}._ponder_checkpoint) ends WHERE time = finalized AND ended IS NULL`);
 }
 
 type ChecksumOptions = {

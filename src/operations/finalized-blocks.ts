@@ -1,6 +1,6 @@
 import type { IndexedChain } from "../config/chains.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { blockOfCheckpoint, chainOfCheckpoint } from "../ponder/checkpoints.ts";
+import { buildCheckpointParts } from "../ponder/checkpoints.ts";
 import { addGauge } from "../ponder/gauge.ts";
 import { metricsRegistry } from "../ponder/process.ts";
 import { requestChainId, requestHash } from "../ponder/rpc-request.ts";
@@ -87,14 +87,15 @@ export async function finalizedBlock(
 ): Promise<number | undefined> {
   // ponder: a cached range ends one above its last block. With several chains, the finalized checkpoint may be another
   // chain's; the one of a start, which no event has reached, ends with zeros.
+  const { block, chain, isStart } = buildCheckpointParts("finalized_checkpoint");
   const { rows } = await run(
     `SELECT greatest((SELECT max(upper(blocks)) - 1 FROM ponder_sync.intervals WHERE chain_id = $1),
-      (SELECT ${blockOfCheckpoint("finalized_checkpoint")}::numeric FROM ${quoted(schema)}._ponder_checkpoint
-        WHERE chain_id = $1 AND ${chainOfCheckpoint("finalized_checkpoint")}::bigint = $1 AND finalized_checkpoint !~ '0{33}$'))::text AS block`,
+      (SELECT ${block}::numeric FROM ${quoted(schema)}._ponder_checkpoint
+        WHERE chain_id = $1 AND ${chain}::bigint = $1 AND NOT ${isStart}))::text AS block`,
     [chainId],
   );
-  const block = rows[0]?.["block"];
-  return typeof block === "string" ? Number(block) : undefined;
+  const found = rows[0]?.["block"];
+  return typeof found === "string" ? Number(found) : undefined;
 }
 
 /** Stores the hash of a finalized block. */

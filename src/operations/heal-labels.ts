@@ -1,5 +1,6 @@
 import { addrReverseNode } from "../ens/ids.ts";
 import { type Log, seeOperations } from "../log/json-log.ts";
+import { buildCheckpointParts } from "../ponder/checkpoints.ts";
 import type { HealRows } from "../ponder/shared.ts";
 import { hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
 import { lacksLabel, shortIdOf } from "../schema/sql.ts";
@@ -195,8 +196,9 @@ const createRowHealer =
     };
     for (const { table, rows } of former) if (rows.length > 0) await update(table, ["ctid", "tid"], "", rows);
     if (changed.length > 0) {
-      const head = `(SELECT substr(c.latest_checkpoint, 27, 16)::bigint FROM ${own}._ponder_checkpoint c
-        WHERE c.chain_id = coalesce(${chain(own)}, ${root.chainId}) AND substr(c.latest_checkpoint, 11, 16)::bigint = c.chain_id)`;
+      const latest = buildCheckpointParts("c.latest_checkpoint");
+      const head = `(SELECT ${latest.block}::bigint FROM ${own}._ponder_checkpoint c
+        WHERE c.chain_id = coalesce(${chain(own)}, ${root.chainId}) AND ${latest.chain}::bigint = c.chain_id)`;
       const stamp = `, change_block = greatest(t.change_block, least(${head}, ${root.endBlock ?? null}::bigint))`;
       await withoutTriggers(run, `${own}.${part}`, () =>
         update(`${own}.${part}`, ["id", "text"], stamp, changed),

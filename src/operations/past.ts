@@ -1,5 +1,5 @@
 import { type Log, seeOperations } from "../log/json-log.ts";
-import { blockOfCheckpoint, timeOfCheckpoint } from "../ponder/checkpoints.ts";
+import { buildCheckpointParts } from "../ponder/checkpoints.ts";
 import type { KeptPast } from "../ponder/shared.ts";
 import { hasTable, quoted, type Statement, throughOutage } from "../ponder/sql-client.ts";
 import { stateSql } from "../ponder/state.ts";
@@ -31,7 +31,7 @@ function viewText(schema: string, table: TrackedTable, keepsVersions: boolean): 
   const live = `${own}.${quoted(table.name)}`;
   const columns = table.all.join(", ");
   if (isOfEvents(table))
-    return `SELECT ${columns} FROM ${live} WHERE (timestamp, block_number) <= (${timeAt}, ${blockOfCheckpoint(at)}::bigint)`;
+    return `SELECT ${columns} FROM ${live} WHERE (timestamp, block_number) <= (${timeAt}, ${buildCheckpointParts(at).block}::bigint)`;
   const notes = `${own}.${quoted(`_reorg__${table.name}`)}`;
   const versions = `${past}.${quoted(nameVersionsTable(table))}`;
   const none = (other: string, more: string) =>
@@ -84,7 +84,7 @@ export async function installPast(
   const [own, past] = [quoted(schema), quoted(namePastSchema(schema))];
   const tables = await trackedTables(run, schema);
   const { rows } = await run(
-    `SELECT to_regclass($1)::oid::text AS tables, (SELECT max(${timeOfCheckpoint("safe_checkpoint")})::integer FROM ${own}._ponder_checkpoint) AS reached`,
+    `SELECT to_regclass($1)::oid::text AS tables, (SELECT max(${buildCheckpointParts("safe_checkpoint").time})::integer FROM ${own}._ponder_checkpoint) AS reached`,
     [`${own}.domain`],
   );
   const [{ tables: oid, reached } = {}] = rows as { tables?: string; reached?: number | null }[];
@@ -124,7 +124,7 @@ export async function installPast(
  * are deleted.
  */
 export const pastFromSql = `coalesce((${stateSql("past")} ->> 'from')::integer,
-  (SELECT ${timeOfCheckpoint("max(finalized_checkpoint)")}::integer FROM _ponder_checkpoint))`;
+  (SELECT ${buildCheckpointParts("max(finalized_checkpoint)").time}::integer FROM _ponder_checkpoint))`;
 
 /** A position: after all blocks up to a second (Unix time), or of one chain up to a block. */
 export function buildPosition(second: number, block?: { chainId: number; number: number }): string {

@@ -1,5 +1,5 @@
 import { zeroAddress } from "../ens/ids.ts";
-import { buildHeadSql } from "../ponder/checkpoints.ts";
+import { buildCheckpointParts, buildHeadSql } from "../ponder/checkpoints.ts";
 import { quoted } from "../ponder/sql-client.ts";
 import { hexOf } from "../schema/sql.ts";
 
@@ -44,6 +44,8 @@ const buildTimeSql = (seconds: string) =>
   `CASE WHEN ${seconds} > 0 AND ${seconds} < 253402300800 THEN to_timestamp((${seconds})::float8) END`;
 // A resolver's id ends with its address, `-` and the node.
 const buildResolverSql = (id: string) => `nullif(left(right(${id}, 109), 42), '${zeroAddress}')`;
+
+const head = buildCheckpointParts("h.head");
 
 // Rows of the views, from tables that `of` names. In `events` each `e` meets the condition `where`.
 const selects: Record<SqlView, (of: (table: string) => string, where: string) => string> = {
@@ -132,9 +134,9 @@ FROM ${of("account")} a LEFT JOIN ${of("reverse_name_records")} n ON n.address =
 
   // Before a chain's first block the checkpoint is its start, or another chain's.
   blocks: (of) => `
-SELECT h.chain_id, h.chain_name AS chain, substr(h.head, 27, 16) AS block_number, ${buildTimeSql("left(h.head, 10)::bigint")} AS block_time
+SELECT h.chain_id, h.chain_name AS chain, ${head.block} AS block_number, ${buildTimeSql(`${head.time}::bigint`)} AS block_time
 FROM (SELECT c.chain_id, c.chain_name, ${buildHeadSql(of("_ponder_meta"))} AS head FROM ${of("_ponder_checkpoint")} c) h
-WHERE substr(h.head, 11, 16)::bigint = h.chain_id AND substr(h.head, 43) <> repeat('0', 33)`,
+WHERE ${head.chain}::bigint = h.chain_id AND NOT ${head.isStart}`,
 };
 
 /**

@@ -1,3 +1,4 @@
+import { buildCheckpointParts } from "../ponder/checkpoints.ts";
 import type { StartBlock } from "../ponder/shared.ts";
 import { createTable, hasTable, quoted, type Statement } from "../ponder/sql-client.ts";
 
@@ -33,7 +34,7 @@ export async function saveStartBlocks(
 export async function readStartBlocks(run: Statement, owner: string): Promise<Record<string, StartBlock[]>> {
   const checkpoints = `${quoted(owner)}._ponder_checkpoint`;
   for (const name of ["ponder_sync.start_blocks", checkpoints]) if (!(await hasTable(run, name))) return {};
-  const isFirst = "coalesce(owner = $1 AND final_at >= left(finalized_checkpoint, 10)::bigint, false)";
+  const isFirst = `coalesce(owner = $1 AND final_at >= ${buildCheckpointParts("finalized_checkpoint").time}::bigint, false)`;
   const { rows } = await run(
     `SELECT chain_id::text AS chain, json_agg(block ORDER BY ${isFirst} DESC, number)::text AS blocks
     FROM ponder_sync.start_blocks JOIN ${checkpoints} USING (chain_id) GROUP BY chain_id HAVING bool_or(${isFirst})`,

@@ -82,14 +82,13 @@ export function indexedHead(row: HeadRow & Pick<CheckpointRow, "head">): (BlockR
   return block && (isSame ? { ...head, ...block } : block);
 }
 
-// ponder: a checkpoint is a text of 75 digits, in the order of events: ten of the block's time, sixteen of the chain,
-// sixteen of the block.
-/** SQL of the time of a checkpoint, given as SQL: ten digits. */
-export const timeOfCheckpoint = (checkpoint: string) => `left(${checkpoint}, 10)`;
-/** SQL of its chain: sixteen digits. */
-export const chainOfCheckpoint = (checkpoint: string) => `substr(${checkpoint}, 11, 16)`;
-/** SQL of its block: sixteen digits. */
-export const blockOfCheckpoint = (checkpoint: string) => `substr(${checkpoint}, 27, 16)`;
+/** SQL of the parts of a checkpoint, given as SQL: those of `parseCheckpoint`, numbers as their digits. */
+export const buildCheckpointParts = (checkpoint: string) => ({
+  time: `left(${checkpoint}, 10)`,
+  chain: `substr(${checkpoint}, 11, 16)`,
+  block: `substr(${checkpoint}, 27, 16)`,
+  isStart: `(substr(${checkpoint}, 43) = repeat('0', 33))`,
+});
 
 /**
  * SQL of whether the backfill of all chains is complete; null before the index has begun. `meta`: SQL of the table
@@ -110,13 +109,13 @@ export const headSql = (chainId: number) =>
 /**
  * SQL expression for the number of the checkpoint's block that `indexedBlock` reads; null for a chain without a row.
  */
-export const headNumberSql = (chainId: number) => headPartSql(chainId, blockOfCheckpoint);
+export const headNumberSql = (chainId: number) => headPartSql(chainId, "block");
 
 /**
  * SQL expression for the time (Unix seconds) of the checkpoint that `indexedBlock` reads; null for a chain without a
  * row.
  */
-export const headTimeSql = (chainId: number) => headPartSql(chainId, timeOfCheckpoint);
+export const headTimeSql = (chainId: number) => headPartSql(chainId, "time");
 
 /**
  * SQL expression for the checkpoint that `indexedBlock` reads, of a row `c` of `_ponder_checkpoint`. `meta`: SQL of the
@@ -125,8 +124,8 @@ export const headTimeSql = (chainId: number) => headPartSql(chainId, timeOfCheck
 export const buildHeadSql = (meta: string) =>
   `(CASE WHEN coalesce(${buildIsReadySql(meta)}, false) OR c.latest_checkpoint <= c.safe_checkpoint THEN c.latest_checkpoint ELSE c.safe_checkpoint END)`;
 
-function headPartSql(chainId: number, partOf: (checkpoint: string) => string): string {
-  return `(SELECT ${partOf(buildHeadSql("_ponder_meta"))}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
+function headPartSql(chainId: number, part: "block" | "time"): string {
+  return `(SELECT ${buildCheckpointParts(buildHeadSql("_ponder_meta"))[part]}::numeric FROM _ponder_checkpoint c WHERE c.chain_id = ${Math.trunc(chainId)})`;
 }
 
 /**
@@ -182,7 +181,7 @@ export async function restoreHeads(run: Statement, schema: string): Promise<void
   const start = `repeat('0', 10) || ${digits("c.chain_id", 16)} || repeat('0', 49)`;
   const statement = `
     UPDATE ${own}._ponder_checkpoint c SET latest_checkpoint = CASE
-      WHEN ${chainOfCheckpoint("c.safe_checkpoint")}::bigint = c.chain_id THEN c.safe_checkpoint
+      WHEN ${buildCheckpointParts("c.safe_checkpoint").chain}::bigint = c.chain_id THEN c.safe_checkpoint
       ELSE coalesce((
         SELECT ${cached} FROM ponder_sync.blocks b
         WHERE b.chain_id = c.chain_id AND ${cached} COLLATE "C" <= c.safe_checkpoint

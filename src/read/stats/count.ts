@@ -1,7 +1,7 @@
 import { zeroAddress } from "../../ens/ids.ts";
 import type { Log } from "../../log/json-log.ts";
 import { repeat } from "../../operations/repeat.ts";
-import { buildFinalizedCheckpointSql, timeOfCheckpoint } from "../../ponder/checkpoints.ts";
+import { buildCheckpointParts, buildFinalizedCheckpointSql } from "../../ponder/checkpoints.ts";
 import { createTable, quoted, type Statement } from "../../ponder/sql-client.ts";
 import { stateSql, stateTable } from "../../ponder/state.ts";
 import { storageIdSql } from "../../schema/sql.ts";
@@ -152,7 +152,7 @@ const onConflict = "ON CONFLICT (metric, parent, part, day) DO UPDATE SET value"
 // The numbers of names are those that the coverage of labels counted last on a day. An index that is behind has those
 // of its newest day.
 const labelsSql = (own: string) => `INSERT INTO ${own}.${figuresTable} (metric, parent, part, day, value)
-  SELECT v.metric, '', c.of, least((s.snapshot ->> 'at')::bigint / 1000, (SELECT max(left(latest_checkpoint, 10))::bigint FROM ${own}._ponder_checkpoint)) / ${daySeconds}, v.value FROM ${own}._indexing_status s
+  SELECT v.metric, '', c.of, least((s.snapshot ->> 'at')::bigint / 1000, (SELECT max(${buildCheckpointParts("latest_checkpoint").time})::bigint FROM ${own}._ponder_checkpoint)) / ${daySeconds}, v.value FROM ${own}._indexing_status s
     CROSS JOIN LATERAL json_to_recordset(s.snapshot -> 'counts') c("of" text, names numeric, unknown numeric)
     CROSS JOIN LATERAL (VALUES ('names', c.names), ('unknown', c.unknown)) v(metric, value)
   WHERE s.id = 'coverage' AND NOT starts_with(c.of, 'below ') ${onConflict} = excluded.value`;
@@ -200,7 +200,7 @@ const momentSql = (own: string, namespaces: readonly IndexedNamespace[]) => {
     ({ table, types }) =>
       `(SELECT min(e.timestamp) FROM ${own}.${table} e WHERE e.type IN ${literal(types)})`,
   );
-  return `SELECT json_build_object('tables', to_regclass($1)::oid::text, 'final', ${timeOfCheckpoint(buildFinalizedCheckpointSql(`${own}._ponder_checkpoint`))},
+  return `SELECT json_build_object('tables', to_regclass($1)::oid::text, 'final', ${buildCheckpointParts(buildFinalizedCheckpointSql(`${own}._ponder_checkpoint`)).time},
     'state', ${stateSql("stats", `${own}.`)},
     'first', least((SELECT min(a.timestamp) FROM ${own}.registrar_actions a), ${firsts.join(", ")})) AS found`;
 };
