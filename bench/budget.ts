@@ -14,9 +14,9 @@ import { freePort } from "../devnet/ports.ts";
 import { askSubgraph } from "../devnet/subgraph.ts";
 import { query } from "../test/support/postgres.ts";
 import { serveHistory } from "./backfill/chain.ts";
-import { accountOf } from "./backfill/history.ts";
+import { generateAccount } from "./backfill/history.ts";
 import { type Indexed, indexOnce, realRoot } from "./backfill/indexing-process.ts";
-import { processorSecondsOf, residentMegabytes, untilReady } from "./measure.ts";
+import { readProcessorSeconds, residentMegabytes, untilReady } from "./measure.ts";
 import { clientQueries, type KnownName } from "./subgraph/queries.ts";
 import { inWorld, type World } from "./world.ts";
 
@@ -38,7 +38,7 @@ const tolerance = 1.05;
 type Figures = Record<string, number>;
 
 await inWorld("budget", async (world) => {
-  const collector = accountOf(1_000_000);
+  const collector = generateAccount(1_000_000);
   const ownerOf = (index: number) => (index < 200 ? collector : undefined);
   const served = await serveHistory({ logs: Number(options.logs), folder: world.folder, ownerOf });
   const environment = {
@@ -109,18 +109,18 @@ async function measureRequests(
     '{ domains(first: 1000, where: { name_starts_with: "name1", labelName_not: null }) { id name owner { id } } }';
   const { domains } = await askSubgraph<{ domains: KnownName[] }>(subjects[0]?.url ?? "", known);
   const figures: Figures[] = subjects.map(() => ({}));
-  const postmaster = await postmasterOf(url);
+  const postmaster = await findPostmaster(url);
   for (const { name, query: text, variables } of clientQueries(domains, collector))
     for (let turn = 0; turn < turns; turn++)
       for (const [index, subject] of subjects.entries()) {
-        const before = processorSecondsOf(subject.pid) + processorSecondsBelow(postmaster);
+        const before = readProcessorSeconds(subject.pid) + sumProcessorSeconds(postmaster);
         for (let request = 0; request < requestsOfTurn; request++)
           await askSubgraph(
             subject.url,
             text,
             variables[(turn * requestsOfTurn + request) % variables.length],
           );
-        const spent = processorSecondsOf(subject.pid) + processorSecondsBelow(postmaster) - before;
+        const spent = readProcessorSeconds(subject.pid) + sumProcessorSeconds(postmaster) - before;
         // The first turn warms up.
         const row = `${name}, processor ms`;
         const of = figures[index];
@@ -129,18 +129,18 @@ async function measureRequests(
   return figures;
 }
 
-async function postmasterOf(url: string): Promise<number> {
+async function findPostmaster(url: string): Promise<number> {
   const [found] = await query<{ parent: string }>(url, "SELECT pg_backend_pid()::text AS parent");
-  return parentOf(found?.parent ?? "");
+  return readParent(found?.parent ?? "");
 }
 
 /** Processor seconds of the children of a process, of those that have ended too. */
-function processorSecondsBelow(parent: number): number {
-  const children = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === parent);
-  return children.reduce((sum, pid) => sum + processorSecondsOf(Number(pid)), 0);
+function sumProcessorSeconds(parent: number): number {
+  const children = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && readParent(pid) === parent);
+  return children.reduce((sum, pid) => sum + readProcessorSeconds(Number(pid)), 0);
 }
 
-function parentOf(pid: string): number {
+function readParent(pid: string): number {
   try {
     const [, parent] = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /s, "")
