@@ -279,7 +279,12 @@ test.each(seeds)("any arguments get a result, seed %i", async (seed) => {
 });
 
 describe("limits", () => {
-  test("a tool's requests have the client and the API key of the caller", async () => {
+  test.each<[tool: string, given: Record<string, unknown>, path: string]>([
+    ["index_status", {}, "/v1/status"],
+    ["lookup", { inputs: [] }, "/v1/lookup"],
+    ["records_of_name", { name: "é/% a.eth", keys: "name" }, "/v1/names/é%2F%25 a.eth/records"],
+    ["statistics", { figure: "labels" }, "/v1/stats/labels"],
+  ])("a call of %s %j has the client, the API key and the path of a request", async (name, given, path) => {
     const seen: unknown[] = [];
     const message = "The budget of 1 units a minute is spent.";
     const admit = ({
@@ -297,11 +302,11 @@ describe("limits", () => {
     };
     const app = apiOf({ keys: { admit }, trustedProxies: 1 });
     const headers = { authorization: "Bearer secret", "x-forwarded-for": "192.0.2.7" };
-    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "index_status" } };
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } };
     const answer = await (await post(app, JSON.stringify(body), headers)).json();
     expect(answer.result).toEqual({ isError: true, content: [{ type: "text", text: message }] });
     const from = { secret: "secret", address: "192.0.2.7" };
-    expect(seen).toEqual(["/mcp", "/v1/status"].map((path) => ({ ...from, path })));
+    expect(seen).toEqual(["/mcp", path].map((one) => ({ ...from, path: one })));
   });
 
   test("only POST is served, for pages of any origin", async () => {
