@@ -6,11 +6,11 @@ import type { Admission, openApiKeys } from "../api/kit/api-keys.ts";
 import type { AskPath } from "../api/kit/ask.ts";
 import { findClient } from "../api/kit/client-address.ts";
 import { addAssets, buildDocument, docsRoutes } from "../api/kit/docs.ts";
-import { callEndpoint, type GateContext, mount } from "../api/kit/endpoint.ts";
+import { type Ask, callEndpoint, type GateContext, mount } from "../api/kit/endpoint.ts";
 import { errorResponse, notFound } from "../api/kit/errors.ts";
 import { mcpRoutes } from "../api/mcp/routes.ts";
 import { type MetadataSources, metadataRoutes } from "../api/metadata/routes.ts";
-import type { Ask } from "../api/pages/ask.ts";
+import type { PageContext } from "../api/pages/ask.ts";
 import { createFrame, createSurround, type Frame, note, sendPage } from "../api/pages/layout.ts";
 import { nameRoutes } from "../api/pages/routes.ts";
 import { statsRoutes } from "../api/pages/stats-page.ts";
@@ -61,7 +61,12 @@ function renderFaultPage(
   return sendPage(c, { frame, title: `${title} · nsindex`, read, log }, { status });
 }
 
-function addPages(app: Hono, sources: AppPages & { ask: Ask }, own: Frame, root: number | undefined): void {
+function addPages(
+  app: Hono,
+  sources: AppPages & { ask: Ask<PageContext> },
+  own: Frame,
+  root: number | undefined,
+): void {
   const fileOf = (name: string) => fileURLToPath(new URL(`../api/pages/assets/${name}`, import.meta.url));
   const names = ["page.css", "page.js", "stats.js"];
   const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
@@ -79,7 +84,7 @@ type Admit = (c: Context, path: string) => Partial<Admission>;
 
 // Calls endpoints for the client of the request `c`; without one the service itself asks, and needs no key.
 const createCaller =
-  ({ context, log }: Pick<AppSources, "context" | "log">, admit: Admit): Ask =>
+  ({ context, log }: Pick<AppSources, "context" | "log">, admit: Admit): Ask<ApiContext> =>
   async (request, c) => {
     const {
       client = "unknown",

@@ -285,6 +285,12 @@ export function buildLink({ endpoint, params, query }: EndpointRequest<Endpoint<
 }
 
 /**
+ * Calls an endpoint for the client of the request `c`, or for the service itself. Throws an HttpError for another
+ * status than 200.
+ */
+export type Ask<C> = <E extends Endpoint<C>>(request: EndpointRequest<E>, c?: Context) => Promise<BodyOf<E>>;
+
+/**
  * Calls an endpoint without HTTP. Returns the body of its reply. Throws an HttpError for another status than 200, with
  * that of the response over HTTP; failures are logged and have no details.
  */

@@ -145,6 +145,10 @@ export function callError(error: unknown, { method, url, signal }: Request, log:
   return known ?? new HttpError(500, "Internal Server Error");
 }
 
+/** Why a request failed, in words. */
+export const describeRefusal = (error: HttpError) =>
+  isGateRefusal(error) ? `${error.message} ${error.details}` : error.message;
+
 /** Whether a request may be made again soon. */
 export const mayRetry = ({ headers }: HttpError) => "retry-after" in headers;
 

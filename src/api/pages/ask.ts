@@ -1,17 +1,17 @@
-import type { Context } from "hono";
 import type { Hex } from "viem";
 import { HttpError } from "../../http/error.ts";
 import type { Log } from "../../log/json-log.ts";
 import type { nameSales, nameTokens } from "../ensnode/name-tokens.ts";
 import type { registrarActions } from "../ensnode/registrar-actions.ts";
 import {
+  type Ask,
   type BodyOf,
   type ContextOf,
   type Endpoint,
   type EndpointRequest,
   requestTo,
 } from "../kit/endpoint.ts";
-import { isGateRefusal, mayRetry } from "../kit/errors.ts";
+import { mayRetry } from "../kit/errors.ts";
 import type { addressPrimaryName } from "../v1/addresses.ts";
 import type { blockHistory, events } from "../v1/history.ts";
 import { primaryNames } from "../v1/lookup.ts";
@@ -27,24 +27,11 @@ export type PageContext = ContextOf<
   | typeof events
 >;
 
-/**
- * Calls an endpoint for the client of the request `c`, or for the service itself. Throws an HttpError for another
- * status than 200.
- */
-export type Ask = <E extends Endpoint<PageContext>>(
-  request: EndpointRequest<E>,
-  c?: Context,
-) => Promise<BodyOf<E>>;
-
-/** The same for the client of one page. */
+/** Calls an endpoint for the client of one page. */
 export type PageAsk = <E extends Endpoint<PageContext>>(request: EndpointRequest<E>) => Promise<BodyOf<E>>;
 
 /** What pages are read from. */
-export type PageSources = DatedSources & { ask: Ask; log: Log };
-
-/** Why a request failed, in words. */
-export const describeRefusal = (error: HttpError) =>
-  isGateRefusal(error) ? `${error.message} ${error.details}` : error.message;
+export type PageSources = DatedSources & { ask: Ask<PageContext>; log: Log };
 
 /**
  * The rows that `rowsIn` takes from the reply to a request; undefined if it is refused: the index does not have them.

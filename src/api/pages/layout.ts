@@ -10,9 +10,8 @@ import type { Surround } from "../../http/assets.ts";
 import { HttpError } from "../../http/error.ts";
 import { escapeControls, formatSpan, type Log } from "../../log/json-log.ts";
 import { buildLink, type Endpoint, type EndpointRequest } from "../kit/endpoint.ts";
-import { logFailure, mayRetry } from "../kit/errors.ts";
+import { describeRefusal, logFailure, mayRetry } from "../kit/errors.ts";
 import { sendAsItComes } from "../kit/send.ts";
-import { describeRefusal } from "./ask.ts";
 import {
   describeLetters,
   type Explorers,

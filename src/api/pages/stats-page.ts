@@ -3,9 +3,10 @@ import { html } from "hono/html";
 import { formatUnits } from "viem";
 import { HttpError } from "../../http/error.ts";
 import { type BodyOf, requestTo } from "../kit/endpoint.ts";
+import { describeRefusal } from "../kit/errors.ts";
 import { type FigureOverTime, type FigureRow, figuresOverTime, ofFigures, topParents } from "../v1/stats.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
-import { type Ask, askRows, describeRefusal, type PageAsk, type PageSources } from "./ask.ts";
+import { askRows, type PageAsk, type PageSources } from "./ask.ts";
 import {
   column,
   type Frame,
@@ -77,7 +78,7 @@ const overview = {
 };
 
 /** Reads the figures that tell most, by month; without rows where they are not counted. */
-export const readOverview = (ask: Ask) =>
+export const readOverview = (ask: PageAsk) =>
   Promise.all(
     Object.entries(overview).map(async ([title, paths]) => {
       const reading = paths.map((path) => askRows(ask, buildRequest(path, "month"), ({ data }) => data));

@@ -19,11 +19,11 @@ import {
 } from "../../status/types.ts";
 import { type ConfigContext, describeHealing } from "../ensnode/config.ts";
 import { registrarActions } from "../ensnode/registrar-actions.ts";
-import { requestTo } from "../kit/endpoint.ts";
+import { type Ask, requestTo } from "../kit/endpoint.ts";
 import { events } from "../v1/history.ts";
 import { needsNames } from "../v1/lists.ts";
 import { lateSeconds, timeOfIndex } from "./age.ts";
-import { type Ask, askRows } from "./ask.ts";
+import { askRows, type PageContext } from "./ask.ts";
 import {
   column,
   count,
@@ -191,7 +191,7 @@ export type StatusSources = Pick<Shared, "examples" | "archives" | "believed"> &
     };
     status: Pick<StatusSource, "current">;
     database: Database;
-    ask: Ask;
+    ask: Ask<PageContext>;
     registry: Registry | undefined;
     process: { isIndexer: boolean };
     /** Built indexes for queries; undefined before their turn comes, and in readers. */
