@@ -2,11 +2,12 @@ import type { ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
 import { type Context, Hono } from "hono";
 import { html } from "hono/html";
+import { getPath } from "hono/utils/url";
 import type { Admission, openApiKeys } from "../api/kit/api-keys.ts";
 import type { AskPath } from "../api/kit/ask.ts";
 import { findClient } from "../api/kit/client-address.ts";
 import { addAssets, buildDocument, docsRoutes } from "../api/kit/docs.ts";
-import { type Ask, callEndpoint, type GateContext, mount } from "../api/kit/endpoint.ts";
+import { type Ask, buildLink, callEndpoint, type GateContext, mount } from "../api/kit/endpoint.ts";
 import { errorResponse, notFound } from "../api/kit/errors.ts";
 import { mcpRoutes } from "../api/mcp/routes.ts";
 import { type MetadataSources, metadataRoutes } from "../api/metadata/routes.ts";
@@ -82,7 +83,8 @@ function addPages(
 
 type Admit = (c: Context, path: string) => Partial<Admission>;
 
-// Calls endpoints for the client of the request `c`; without one the service itself asks, and needs no key.
+// Calls endpoints for the client of the request `c`, admitted by the path that the request has over HTTP; without a
+// client the service itself asks, and needs no key.
 const createCaller =
   ({ context, log }: Pick<AppSources, "context" | "log">, admit: Admit): Ask<ApiContext> =>
   async (request, c) => {
@@ -91,7 +93,7 @@ const createCaller =
       refusal,
       headers = {},
       renew = () => true,
-    } = c === undefined ? {} : admit(c, request.endpoint.path);
+    } = c === undefined ? {} : admit(c, getPath(new Request(`http://localhost${buildLink(request)}`)));
     if (refusal !== undefined) throw new HttpError(refusal.status, refusal.message, { headers });
     const signal = c?.req.raw.signal ?? null;
     return forClient(client, () => callEndpoint(request, context, { signal, client, renew, log }));

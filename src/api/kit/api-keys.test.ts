@@ -135,6 +135,18 @@ test("what a page reads counts as its client's requests", async () => {
   expect(await response.text()).toContain("The budget of 1 units a minute is spent.");
 });
 
+test("what a page reads is admitted by the path that the request has over HTTP", async () => {
+  const messageOf = async (begin: string) => {
+    const { app } = open({ keys: [{ ...wallet, paths: ["/name/", begin] }] });
+    const headers = { accept: "text/html", "x-api-key": "secret-of-the-wallet" };
+    return (await app.request("/name/é.eth", { headers })).text();
+  };
+  expect(await messageOf("/v1/names/a.eth")).toContain(
+    "The API key may ask for /name/, /v1/names/a.eth only.",
+  );
+  expect(await messageOf("/v1/names/é.eth")).not.toContain("The API key may");
+});
+
 test("the file is read again when it changes, and keys stay while it has faults", async () => {
   const { ask, opened, path, logged } = open({ keys: [bot] });
   const { renew } = opened.admit({ path: "/subgraph", secret: "secret-of-the-bot", address: "192.0.2.1" });
