@@ -77,6 +77,9 @@ describe("a call in this process", () => {
   const options = { signal: null, client: "", renew: () => true, log };
 
   test("is what the same request over HTTP is", async () => {
+    expect(buildLink({ endpoint: gated, params: {}, query: { page: ["1", "2"], to: [] } })).toBe(
+      "/gated?page=1&page=2",
+    );
     const request = requestTo(echo, { id: "7" }, { a: "x y,z:?&/" });
     expect(buildLink(request)).toBe("/echo/7?a=x%20y,z:%3F%26%2F");
     const { body } = await open(echo).ask(buildLink(request));

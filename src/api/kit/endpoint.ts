@@ -273,14 +273,16 @@ export const requestTo = <E extends Endpoint<never>>(
   query: InputOf<E["query"]>,
 ): EndpointRequest<E> => ({ endpoint, params, query });
 
-/** The path of a request over HTTP, with its query. */
+/** The path of a request over HTTP, with its query. A list repeats its parameter. */
 export function buildLink({ endpoint, params, query }: EndpointRequest<Endpoint<never>>): string {
   // Commas and colons mean nothing in a path or query.
   const textOf = (value: unknown) =>
     encodeURIComponent(String(value).toWellFormed()).replaceAll("%2C", ",").replaceAll("%3A", ":");
   const values = new Map(Object.entries(params));
   const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => textOf(values.get(name)));
-  const pairs = Object.entries(query).map(([name, value]) => `${name}=${textOf(value)}`);
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => `${name}=${textOf(one)}`),
+  );
   return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
 }
 
