@@ -40,7 +40,7 @@ src/api/ensnode <- src/{ens,http,schema,deployments,ponder,operations} src/statu
 src/api/v1 <- src/{ens,http,schema,config,deployments,ponder} src/status src/status/types.ts src/read src/read/{sql,names,events,roles,resolution,stats} src/feed src/api/{kit,ensnode}
 src/api/subgraph <- src/{http,ens,schema,config,ponder} src/read src/read/{sql,names} src/api/kit | hono graphql
 src/api/pages <- src/{log,http,ens,deployments,ponder} src/status src/status/types.ts src/read src/read/{sql,names,events} src/api/{kit,ensnode,v1} | hono
-src/api/metadata <- src/{log,http,ens,deployments,rpc} src/read/{sql,names,resolution} src/api/{kit,ensnode} | hono
+src/api/metadata <- src/{log,http,ens,deployments,rpc} src/read/{sql,names,resolution} src/api/{kit,ensnode,v1} | hono
 src/api/mcp <- src/{http,ens} src/read src/api/{kit,v1} | hono @modelcontextprotocol/sdk
 src/service <- src/{log,http,labels,deployments,config,ponder,operations} src/status src/status/types.ts src/read src/read/{sql,names,events,resolution,stats} src/feed src/feed/webhooks src/api/{kit,ensnode,v1,subgraph,pages,metadata,mcp} | hono ponder:api
 src/api <- src/service

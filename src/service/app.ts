@@ -199,7 +199,7 @@ export function createApi(sources: AppSources): Hono {
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   app.route("/", docsRoutes(buildDocument(version, endpoints), frame && createSurround(frame)));
   if (subgraph) app.route("/subgraph", subgraph);
-  if (metadata) app.route("/", metadataRoutes({ ...metadata, ask: createPathCaller(app) }));
+  if (metadata) app.route("/", metadataRoutes({ ...metadata, ask }));
   const { namespace } = context.config;
   app.route(
     "/",

@@ -5,7 +5,9 @@ import { chainOf } from "../../../test/support/endpoints.ts";
 import { namespaces, tokenIssuers } from "../../deployments/namespaces.ts";
 import { labelhash } from "../../ens/labels.ts";
 import { namehash } from "../../ens/names.ts";
+import { HttpError } from "../../http/error.ts";
 import type { NameRow } from "../../read/names/rows.ts";
+import { buildLink } from "../kit/endpoint.ts";
 import { errorResponse } from "../kit/errors.ts";
 import type { MediaRequest } from "./process.ts";
 import { metadataRoutes } from "./routes.ts";
@@ -64,17 +66,18 @@ function open({
       asked.push(one);
       return answer(one);
     },
-    ask: async (path) => {
-      const { pathname, searchParams } = new URL(path, "http://localhost");
+    ask: async (request) => {
+      const { pathname, searchParams } = new URL(buildLink(request), "http://localhost");
       const last = decodeURIComponent(pathname.split("/").at(-1) ?? "");
       if (pathname.startsWith("/v1/")) {
         const data = rows[last];
-        return data ? { status: 200, body: { data } } : { status: 404, body: {} };
+        if (data === undefined) throw new HttpError(404, "The index has never seen this name");
+        return { data } as never;
       }
       const found = records[last] ?? {};
-      if (typeof found === "number") return { status: found, body: { message: "Away." } };
+      if (typeof found === "number") throw new HttpError(found as 400, "Away.");
       const texts = { [searchParams.get("texts") ?? ""]: found[searchParams.get("texts") ?? ""] ?? null };
-      return { status: 200, body: { records: { texts, addresses: { 60: found["60"] ?? null } } } };
+      return { records: { texts, addresses: { 60: found["60"] ?? null } } } as never;
     },
     clock: () => 1_700_000_000_000,
   });

@@ -6,12 +6,13 @@ import { tokenIdToHex } from "../../ens/ids.ts";
 import { labelhashIn, namehash, parentName } from "../../ens/names.ts";
 import { HttpError } from "../../http/error.ts";
 import { hasTag } from "../../http/etag.ts";
-import type { NameRow } from "../../read/names/rows.ts";
 import { createChainReader } from "../../read/resolution/chain-reader.ts";
 import { createGatewayReader } from "../../read/resolution/gateway.ts";
 import { createLane } from "../../read/sql/client.ts";
-import type { ResolveContext } from "../ensnode/resolve.ts";
-import { type AskPath, memberOf } from "../kit/ask.ts";
+import { type ResolveContext, resolvedRecords } from "../ensnode/resolve.ts";
+import { type Ask, type ContextOf, requestTo } from "../kit/endpoint.ts";
+import { describeRefusal } from "../kit/errors.ts";
+import { nameDetail } from "../v1/names.ts";
 import { locate } from "./media.ts";
 import type { AskMedia, MediaRequest } from "./process.ts";
 import { chooseVersion, describeToken, nameOfToken } from "./token.ts";
@@ -28,7 +29,7 @@ export type MetadataSources = {
   nodesInRegistry: ((registry: Hex, tokenId: Hex, signal: AbortSignal) => Promise<Hex[]>) | undefined;
   resolution: Pick<ResolveContext["resolution"], "clientOf" | "known" | "gatewayLimits">;
   media: AskMedia;
-  ask: AskPath;
+  ask: Ask<ContextOf<typeof nameDetail | typeof resolvedRecords>>;
   clock: () => number;
 };
 
@@ -153,10 +154,12 @@ async function tokenOf(sources: MetadataSources, c: Context) {
         return [{ ...issuer, tokenId, node: nodeOfToken(issuer, BigInt(tokenId)) }];
       });
   for (const { node, isNameWrapper, ...one } of found) {
-    const { status, body } = await sources.ask(`/v1/names/${node}`, c);
-    if (status === 404) continue;
-    if (status !== 200) stop(503, String(memberOf(body, "error.message")));
-    const row = memberOf(body, "data") as NameRow;
+    const { data: row } = await sources
+      .ask(requestTo(nameDetail, { name: node }, {}), c)
+      .catch((error: HttpError) =>
+        error.status === 404 ? { data: undefined } : stop(503, describeRefusal(error)),
+      );
+    if (row === undefined) continue;
     const tokenId = one.tokenId ?? tokenIdToHex(BigInt(row.token_id ?? 0));
     const isThere = row.registry_path?.at(-1) === contract && row.token_id === `${BigInt(tokenId)}`;
     if (isOfV2 && !isThere) continue;
@@ -193,11 +196,12 @@ async function candidatesOfV2(
  * without one.
  */
 async function mediaOf(sources: MetadataSources, c: Context, name: string, key: string) {
-  const path = `/api/resolve/records/${encodeURIComponent(name)}?texts=${key}&addresses=60&accelerate=true`;
-  const { status, body } = await sources.ask(path, c);
-  if (status === 400) stop(400, "name must be a normalized name (ENSIP-15).");
-  if (status !== 200) stop(503, String(memberOf(body, "message")));
-  const record = String(memberOf(body, `records.texts.${key}`) ?? "").trim();
+  const { records } = await sources
+    .ask(requestTo(resolvedRecords, { name }, { texts: key, addresses: "60", accelerate: "true" }), c)
+    .catch(({ status, message }: HttpError) =>
+      status === 400 ? stop(400, "name must be a normalized name (ENSIP-15).") : stop(503, message),
+    );
+  const record = (records.texts?.[key] ?? "").trim();
   if (record === "") stop(404, `The name has no record ${key}.`);
   const [did = ""] = /^did:nft:/i.exec(record) ?? [];
   const token = did ? record.slice(did.length).replaceAll("_", "/") : record;
@@ -207,8 +211,7 @@ async function mediaOf(sources: MetadataSources, c: Context, name: string, key: 
     ...{ chain_id: Number(chain), namespace, contract_address: contract, token_id: id },
     reference_url: `https://opensea.io/assets/${contract}/${id}`,
   };
-  const owner = memberOf(body, "records.addresses.60") as string | null;
-  const { uri, is_owner } = await readToken(sources, c, host_meta, owner);
+  const { uri, is_owner } = await readToken(sources, c, host_meta, records.addresses?.["60"] ?? null);
   const asked = { want: "image", uri, token: tokenIdToHex(BigInt(id)).slice(2) } satisfies MediaRequest;
   return { asked, nft: { host_meta, is_owner } };
 }
