@@ -86,6 +86,21 @@ describe("a call in this process", () => {
     expect(await callEndpoint(request, context, options)).toEqual(body);
   });
 
+  test("takes a body, and reads a reply that is text", async () => {
+    const lengths = endpoint({
+      ...described,
+      method: "post",
+      path: "/lengths",
+      body: z.array(z.string("each must be a text")),
+      answers: { 200: { description: "The lengths", schema: z.array(z.int()) } },
+      handle: ({ body }) => ({ status: 200, text: ["[", body.map(({ length }) => length).join(), "]"] }),
+    });
+    const request = { endpoint: lengths, params: {}, query: {}, body: ["a", "bcd"] };
+    expect(await callEndpoint(request, context, options)).toEqual([1, 3]);
+    const invalid = callEndpoint({ ...request, body: [1] }, context, options);
+    await expect(invalid).rejects.toMatchObject({ status: 400, message: "Invalid Input" });
+  });
+
   test("ends as HTTP does: at the gate, by the schemas, by the handler", async () => {
     const noPlugins = { ...context, plugins: [] };
     const refused = callEndpoint(requestTo(gated, {}, {}), noPlugins, options);

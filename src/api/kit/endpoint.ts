@@ -166,21 +166,23 @@ export const bodyOfRest = {
 
 type PositionQuery = { at?: unknown; min_block?: WantedBlock[] };
 
-/** What an endpoint is asked. `readBody` reads the parsed body of an endpoint that has one. */
+/** What an endpoint is asked. `readText` reads the text of the body, for an endpoint that has one. */
 type Asked = Pick<Call<undefined, undefined, undefined, Index>, "request" | "client" | "renew" | "keys"> & {
   params: object;
   query: object;
-  readBody?: (() => Promise<unknown>) | undefined;
+  readText: () => Promise<string>;
 };
 
 /** A reply with the status that it was read by, and the time that it is of if that is the past. */
 type Answered = { reply: AnyReply; current: CurrentStatus | undefined; past?: number | undefined };
 
+const jsonBody = jsonText("The body must be JSON");
+
 // Checks the gate, parses the request by the endpoint's schemas and reads at the position that it asks for.
 async function answer<C>(
   endpoint: Endpoint<C>,
   context: C & GateContext,
-  { params, query, readBody, ...asked }: Asked,
+  { params, query, readText, ...asked }: Asked,
 ): Promise<Answered> {
   const { needs, envelope } = endpoint;
   // The schemas of the endpoint parse the call, so it has their types.
@@ -195,7 +197,7 @@ async function answer<C>(
   };
   // Requests that read the index may arrive in bursts.
   if (needs.index === "complete") await yieldToEventLoop();
-  const body = await readBody?.();
+  const body = endpoint.body && parse(endpoint.body, parse(jsonBody, await readText(), envelope), envelope);
   const { signal } = asked.request.raw;
   const { at, min_block: min = [] } = (input.query ?? {}) as PositionQuery;
   const reached = (status: CurrentStatus) =>
@@ -216,7 +218,6 @@ async function answer<C>(
 /** Adds an endpoint to the app: sends its replies and errors. */
 export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateContext, log: Log): void {
   const { envelope, answers } = endpoint;
-  const json = endpoint.body && jsonText("The body must be JSON").pipe(endpoint.body);
 
   const respond = async (c: Context): Promise<Response> => {
     const keys = new Set<string>();
@@ -240,7 +241,7 @@ export function mount<C>(app: Hono, endpoint: Endpoint<C>, context: C & GateCont
       const { reply, current, past } = await answer(endpoint, context, {
         params: c.req.param(),
         query: readQuery(c),
-        readBody: json && (async () => parse(json, await c.req.text(), envelope)),
+        readText: () => c.req.text(),
         request: c.req,
         client: String(c.get("client") ?? ""),
         renew: c.get("renew") ?? (() => true),
@@ -263,8 +264,13 @@ export type BodyOf<E extends Endpoint<never>> = E["answers"] extends { 200: { sc
   ? z.output<S>
   : never;
 
-/** A request to an endpoint, for `callEndpoint` and as a link. */
-export type EndpointRequest<E extends Endpoint<never>> = { endpoint: E; params: object; query: object };
+/** A request to an endpoint, for `callEndpoint` and as a link. `body`: that of an endpoint that has one. */
+export type EndpointRequest<E extends Endpoint<never>> = {
+  endpoint: E;
+  params: object;
+  query: object;
+  body?: unknown;
+};
 
 /** Describes a request to an endpoint by texts, as its schemas take them from a URL. */
 export const requestTo = <E extends Endpoint<never>>(
@@ -301,14 +307,16 @@ export async function callEndpoint<C, E extends Endpoint<C>>(
   context: C & GateContext,
   { signal, client, renew, log }: Pick<Asked, "client" | "renew"> & { signal: AbortSignal | null; log: Log },
 ): Promise<BodyOf<E>> {
-  const { endpoint, params, query } = asked;
-  const raw = new Request(`http://localhost${buildLink(asked)}`, { signal });
+  const { endpoint, params, query, body } = asked;
+  const raw = new Request(`http://localhost${buildLink(asked)}`, { method: endpoint.method, signal });
+  const request = { url: raw.url, raw };
+  const readText = async () => JSON.stringify(body);
   try {
-    const call = { params, query, request: { url: raw.url, raw }, client, renew, keys: new Set<string>() };
+    const call = { params, query, readText, request, client, renew, keys: new Set<string>() };
     const { reply } = await answer(endpoint, context, call);
     if (reply.status !== 200) throw new HttpError(reply.status, "The request is refused.");
-    if (!("body" in reply)) throw new Error("The reply is a text.");
-    return reply.body as BodyOf<E>;
+    if ("stream" in reply) throw new Error("The reply is a stream.");
+    return "text" in reply ? JSON.parse([reply.text].flat().join("")) : (reply.body as BodyOf<E>);
   } catch (error) {
     throw callError(error, raw, log);
   }
