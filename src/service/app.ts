@@ -4,7 +4,6 @@ import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import { getPath } from "hono/utils/url";
 import type { Admission, openApiKeys } from "../api/kit/api-keys.ts";
-import type { AskPath } from "../api/kit/ask.ts";
 import { findClient } from "../api/kit/client-address.ts";
 import { addAssets, buildDocument, docsRoutes } from "../api/kit/docs.ts";
 import { type Ask, buildLink, callEndpoint, type GateContext, mount } from "../api/kit/endpoint.ts";
@@ -99,27 +98,6 @@ const createCaller =
     return forClient(client, () => callEndpoint(request, context, { signal, client, renew, log }));
   };
 
-// Requests a path of the app itself, for the client of the request `c`.
-const createPathCaller =
-  (app: Hono): AskPath =>
-  async (path, c, body) => {
-    const { incoming } = (c.env ?? {}) as { incoming?: { socket?: unknown } };
-    const headers = new Headers();
-    for (const name of ["x-forwarded-for", "forwarded", "authorization", "x-api-key"]) {
-      const value = c.req.header(name);
-      if (value !== undefined) headers.set(name, value);
-    }
-    if (body !== undefined) headers.set("content-type", "application/json");
-    const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-    const response = await app.request(
-      path,
-      { ...sent, headers, signal: c.req.raw.signal },
-      // The client's address, without the body of its own request.
-      { incoming: incoming && { socket: incoming.socket } },
-    );
-    return { status: response.status, body: await response.json() };
-  };
-
 // ponder: its adapter builds a whole Request once a handler asks for the body or the signal. That takes longer than a
 // small statement.
 function avoidRequestClone(c: Context): void {
@@ -201,10 +179,7 @@ export function createApi(sources: AppSources): Hono {
   if (subgraph) app.route("/subgraph", subgraph);
   if (metadata) app.route("/", metadataRoutes({ ...metadata, ask }));
   const { namespace } = context.config;
-  app.route(
-    "/",
-    mcpRoutes({ ask: createPathCaller(app), namespace, version, hasSubgraph: subgraph !== undefined }),
-  );
+  app.route("/", mcpRoutes({ ask, namespace, version, hasSubgraph: subgraph !== undefined }));
   // ponder: mounts the app in its own, whose response to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));
   const missing = "There is no such page. The search above finds names and addresses.";

@@ -4,10 +4,10 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from "@modelcontextprot
 import { Hono } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { jsonText } from "../../ens/parameters.ts";
-import type { AskPath } from "../kit/ask.ts";
-import { callTool, tools } from "./tools.ts";
+import type { Ask } from "../kit/endpoint.ts";
+import { callTool, type ToolContext, tools } from "./tools.ts";
 
-type McpService = { ask: AskPath; namespace: string; version: string; hasSubgraph: boolean };
+type McpService = { ask: Ask<ToolContext>; namespace: string; version: string; hasSubgraph: boolean };
 
 const about = (namespace: string) =>
   `Index of ENS names and their sister deployments (namespace ${namespace}): names, owners, expiries, records, histories and figures. It only reads. Lists come in pages: \`page.next_cursor\` of one is \`cursor\` of the next. \`meta.as_of\` has the blocks that a response is of. Times are Unix seconds or RFC 3339.`;
@@ -27,7 +27,7 @@ export function mcpRoutes(service: McpService): Hono {
       const server = new Server({ name: "nsindex", version }, options);
       server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: tools.map(({ listed }) => listed) }));
       server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given = {} } }) =>
-        callTool(name, given, (path, body) => ask(path, c, body)),
+        callTool(name, given, (request) => ask(request, c)),
       );
       const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
       await server.connect(transport);

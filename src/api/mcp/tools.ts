@@ -1,19 +1,32 @@
 import { maxHeaderSize } from "node:http";
 import { type CallToolResult, ErrorCode, McpError, type Tool } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod/v4";
+import { HttpError } from "../../http/error.ts";
 import { toJsonSchema } from "../../http/openapi.ts";
 import { ReadError, refuse } from "../../read/refusal.ts";
-import { type AskPath, memberOf } from "../kit/ask.ts";
-import type { Endpoint } from "../kit/endpoint.ts";
+import {
+  type BodyOf,
+  buildLink,
+  type ContextOf,
+  type Endpoint,
+  type EndpointRequest,
+} from "../kit/endpoint.ts";
+import { describeRefusal } from "../kit/errors.ts";
 import { addressNames, addressPrimaryName } from "../v1/addresses.ts";
 import { nameHistory } from "../v1/history.ts";
 import { lookup } from "../v1/lookup.ts";
 import { deadlineNames, nameRecords, search, subnames } from "../v1/names.ts";
-import { figuresOverTime, stats } from "../v1/stats.ts";
+import { figuresOverTime, ofFigures } from "../v1/stats.ts";
 import { lookupStatus } from "../v1/status.ts";
 
-/** Requests a path for the client of a tool. */
-type ToolAsk = (path: string, body?: object) => ReturnType<AskPath>;
+/** The context of the endpoints that tools call. */
+export type ToolContext = ContextOf<typeof nameRecords>;
+
+// MCP has objects as results.
+type ToolEndpoint = Endpoint<ToolContext> & { answers: { 200: { schema: z.ZodObject } } };
+
+type ToolRequest = EndpointRequest<ToolEndpoint>;
+type ToolAsk = (request: ToolRequest) => Promise<BodyOf<ToolEndpoint>>;
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -21,11 +34,13 @@ type Arguments = Readonly<Record<string, unknown>>;
  * A tool as clients list it, the route that it reads, and the request to it for given arguments, which throws a
  * ReadError for bad ones.
  */
-type ReadTool = { listed: Tool; route: string; request: (given: Arguments) => Parameters<ToolAsk> };
+type ReadTool = { listed: Tool; route: string; request: (given: Arguments) => ToolRequest };
 
 // In place of an endpoint's own: parameters of its path, or those of which `body` makes the body of the request.
+// `endpointOf` chooses another endpoint by them.
 type ToolChanges = Partial<Pick<Endpoint<never>, "path" | "params" | "summary" | "description">> & {
-  body?: (params: Record<string, unknown>) => object;
+  body?: (params: Arguments) => object;
+  endpointOf?: (params: Arguments) => ToolEndpoint | undefined;
 };
 
 // Parameters for programs that keep state or files.
@@ -34,7 +49,7 @@ const hidden = ["min_block", "finality", "format"];
 // Patterns in JSON Schema have no flags: those of addresses would refuse capital letters.
 const override = ({ jsonSchema }: { jsonSchema: { pattern?: string } }) => delete jsonSchema.pattern;
 
-function toolOf(name: string, endpoint: Endpoint<never>, changes: ToolChanges = {}): ReadTool {
+function toolOf(name: string, endpoint: ToolEndpoint, changes: ToolChanges = {}): ReadTool {
   const { path: route, params = z.object({}), query, summary, description } = { ...endpoint, ...changes };
   const shape: Record<string, z.core.$ZodType> = { ...params.shape, ...query?.shape };
   const fields = Object.entries(shape).filter(([key]) => !hidden.includes(key));
@@ -52,32 +67,35 @@ function toolOf(name: string, endpoint: Endpoint<never>, changes: ToolChanges = 
       const { data, error } = params.safeParse(given);
       const [issue] = error?.issues ?? [];
       const checked = data ?? refuse("invalid_input", `${issue?.path.join(".")}: ${issue?.message}`);
-      return changes.body ? [route, changes.body(checked)] : [pathOf(route, checked, given)];
+      if (changes.body) return { endpoint, params: {}, query: {}, body: changes.body(checked) };
+      // URLs drop such parts of a path, and with them the route.
+      if (Object.values(checked).some((text) => /^\.{0,2}$/.test(String(text))))
+        refuse("invalid_input", "An empty string, . and .. are not names");
+      // The endpoint checks its query.
+      const others = Object.fromEntries(Object.entries(given).filter(([key]) => !(key in checked)));
+      const chosen = changes.endpointOf?.(checked) ?? endpoint;
+      const request = { endpoint: chosen, params: textsOf(checked), query: textsOf(others) };
+      if (buildLink(request).length <= maxHeaderSize) return request;
+      return refuse("invalid_input", "The arguments exceed the URL length limit");
     },
   };
 }
 
-// The path and query of a request. The arguments of the query are the endpoint's to check.
-function pathOf(route: string, params: Arguments, given: Arguments): string {
-  const textOf = (key: string) => encodeURIComponent(String(params[key]).toWellFormed());
-  const path = route.replaceAll(/\{(\w+)\}/g, (_, key) => textOf(key));
-  // URLs drop such parts of a path, and with them the route.
-  if (/\/\.{0,2}(\/|$)/.test(path)) refuse("invalid_input", "An empty string, . and .. are not names");
-  const query = new URLSearchParams();
-  for (const [key, value] of Object.entries(given))
-    for (const one of key in params ? [] : [value ?? []].flat()) {
-      if (typeof one === "object") refuse("invalid_input", `${key} must be a string`);
-      query.append(key, String(one));
-    }
-  const url = query.size === 0 ? path : `${path}?${query}`;
-  if (url.length > maxHeaderSize) refuse("invalid_input", "The arguments exceed the URL length limit");
-  return url;
+// Texts as the schemas of an endpoint take them from a URL: null is none, and a list repeats its parameter.
+function textsOf(given: Arguments): object {
+  const textOf = (key: string, one: unknown) =>
+    typeof one === "object" ? refuse("invalid_input", `${key} must be a string`) : String(one).toWellFormed();
+  const entries = Object.entries(given).map(([key, value]) => {
+    const texts = [value ?? []].flat().map((one) => textOf(key, one));
+    return [key, texts.length > 1 ? texts : texts[0]];
+  });
+  return Object.fromEntries(entries);
 }
 
 const inputs = z.array(z.string()).meta({ description: "Names, and addresses of 20 bytes in hex" });
 const isAddress = (text: string) => /^0x[0-9a-f]{40}$/i.test(text);
 
-const [anyFigure = lookupStatus] = stats;
+const [anyFigure = lookupStatus] = ofFigures.values();
 const figures = Object.entries(figuresOverTime);
 
 /** The tools: reads of `/v1`, with the parameters of its routes. */
@@ -99,6 +117,7 @@ export const tools: readonly ReadTool[] = [
   toolOf("statistics", anyFigure, {
     path: "/v1/stats/{figure}",
     params: z.object({ figure: z.enum(figures.map(([figure]) => figure)) }),
+    endpointOf: ({ figure }) => ofFigures.get(String(figure)),
     summary: "Figures by day, week or month",
     description: figures.map(([figure, { description }]) => `\`${figure}\`: ${description}`).join(" "),
   }),
@@ -110,7 +129,7 @@ const maxCharacters = 100_000;
 const failed = (text: string): CallToolResult => ({ isError: true, content: [{ type: "text", text }] });
 
 /**
- * Calls a tool by requests that `ask` makes. What `/v1` refuses is a result with `isError`; throws an McpError for an
+ * Calls a tool by a request that `ask` makes. What `/v1` refuses is a result with `isError`; throws an McpError for an
  * unknown tool.
  */
 export async function callTool(name: string, given: Arguments, ask: ToolAsk): Promise<CallToolResult> {
@@ -121,13 +140,13 @@ export async function callTool(name: string, given: Arguments, ask: ToolAsk): Pr
   if (unknown !== undefined)
     return failed(`Unknown argument ${unknown.slice(0, 60)}: known are ${known.join(", ")}`);
   try {
-    const { status, body } = await ask(...tool.request(given));
-    if (status !== 200) return failed(String(memberOf(body, "error.message") ?? memberOf(body, "message")));
+    const body = await ask(tool.request(given));
     const text = JSON.stringify(body);
     const content = [{ type: "text" as const, text }];
-    if (text.length <= maxCharacters) return { content, structuredContent: body as Record<string, unknown> };
+    if (text.length <= maxCharacters) return { content, structuredContent: body };
     return failed(`More than ${maxCharacters} characters: request less by page_size and cursor`);
   } catch (error) {
+    if (error instanceof HttpError) return failed(describeRefusal(error));
     if (error instanceof ReadError) return failed(error.message);
     throw error;
   }
