@@ -70,9 +70,11 @@ export function contractJoin(v2: V2Contracts, address: string): string {
     WHEN ${isResolver} THEN 'resolver' ELSE 'registry' END AS kind, ${isRegistry} OR coalesce(${isResolver}, false) AS is_proven) k`;
 }
 
-// Resolvers of known code have no entries.
+// Resolvers of known code have no entries, nor has the whole of a contract. A plain join would let the planner compare
+// all roles of a contract with all of its entries.
 const entryJoin = (chainId: number) =>
-  `LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE (k.kind = 'registry' OR NOT k.is_proven) AND ${isEntryOfRole("e", chainId)} LIMIT 1) e ON true`;
+  `LEFT JOIN LATERAL (SELECT * FROM v2_entries e WHERE (k.kind = 'registry' OR NOT k.is_proven) AND p.resource <> '${wholeContract}'
+    AND ${isEntryOfRole("e", chainId)} LIMIT 1) e ON true`;
 
 const resourceJoin = (chainId: number) =>
   `LEFT JOIN LATERAL (SELECT * FROM v2_resources m WHERE k.kind <> 'registry' AND m.chain_id = ${chainId} AND m.resolver = p.address
@@ -280,7 +282,7 @@ function pageSql(v2: V2Contracts, { of, after, limit, offset }: AskedPage, binde
     : "";
   const order = "p.address, p.resource, p.account";
   return foundSql(v2, {
-    ctes: `contracts (address) AS (${contracts}), known AS (
+    ctes: `contracts (address) AS (${contracts}), known AS MATERIALIZED (
   SELECT a.address, k.* FROM (SELECT DISTINCT address FROM contracts${from}) a ${contractJoin(v2, "a.address")}
   WHERE a.address = ANY (${addressList(v2.registries)}) OR c.implementation IS NOT NULL
 ), counted AS MATERIALIZED (
