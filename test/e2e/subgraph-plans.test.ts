@@ -1,3 +1,4 @@
+import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ResolveContext } from "../../src/api/ensnode/resolve.ts";
 import { addressCalendar, addressNames } from "../../src/api/v1/addresses.ts";
@@ -24,6 +25,7 @@ import { type IndexedNamespace, indexedNamespaces } from "../../src/read/names/i
 import { knownContracts } from "../../src/read/names/known-contracts.ts";
 import { createNamesSource } from "../../src/read/names/lookups.ts";
 import type { WalkContracts } from "../../src/read/names/v2-walk.ts";
+import { type AskedPage, maxCounted, readRolePage } from "../../src/read/roles/stored-roles.ts";
 import { preparedAs } from "../../src/read/sql/prepared.ts";
 import { checkpointOf } from "../support/checkpoints.ts";
 import { chainOf, currentStatus, openEndpoints } from "../support/endpoints.ts";
@@ -395,6 +397,36 @@ test.each([
     expect(maxSorted(nodes)).toBeLessThan(1_500);
     // A text may be tried on the first 5,000 names.
     expect(Math.max(...nodes.map((node) => node["Rows Removed by Filter"] ?? 0))).toBeLessThan(10_000);
+  }
+});
+
+const entryOfRole = `0x${"7".padStart(64, "0")}` as const;
+
+// Each of them has 20,000 roles or more, of which a total counts up to the limit in each contract.
+test.each<[string, AskedPage["of"]]>([
+  ["an account", { account: busyAddress as Hex, isProven: true }],
+  ["a registry", { contract: generatedV2.ethRegistry }],
+  ["a resolver", { contract: resolver }],
+  ["one name", { registry: generatedV2.ethRegistry, resource: entryOfRole, resolver, node: entryOfRole }],
+])("reads a page of the roles of %s by index, without a sort of more than it counts", async (_, of) => {
+  const { database, statements } = recordStatements(generated.database);
+  const asked = { of, time: 1_760_000_000, limit: 10 };
+  const { signal } = new AbortController();
+  const { roles, count } = await readRolePage(
+    database,
+    generatedV2,
+    { ...asked, after: undefined, offset: 0 },
+    signal,
+  );
+  expect([roles.length, count > maxCounted]).toEqual([10, true]);
+  const [last] = roles.slice(-1);
+  const after = last && [last.address, last.resource, last.account];
+  const next = await readRolePage(database, generatedV2, { ...asked, after, offset: 5_000 }, signal);
+  expect(next.roles).toHaveLength(10);
+  for (const statement of statements) {
+    const nodes = await explain(statement);
+    expect(scannedTables(nodes, 1_500)).toEqual([]);
+    expect(maxSorted(nodes)).toBeLessThanOrEqual(count);
   }
 });
 
