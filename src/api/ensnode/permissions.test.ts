@@ -4,6 +4,7 @@ import { v2Addresses, v2ChainId } from "../../../devnet/recorded-chains.ts";
 import { currentStatus, openEndpoints } from "../../../test/support/endpoints.ts";
 import { readTruth } from "../../../test/support/ensv2/recording.ts";
 import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
+import { openLookups } from "../../../test/support/lookups/lookups.ts";
 import { allPages } from "../../../test/support/recordings.ts";
 import { dnsLabels } from "../../ens/names.ts";
 import { findV2Contracts } from "../../read/names/v2-names.ts";
@@ -251,5 +252,37 @@ test("roles by contracts of unknown code are in a list of their own, which curso
     await client.exec(
       `DELETE FROM v2_roles WHERE address = '${liar}'; DELETE FROM v2_contracts WHERE address = '${liar}'`,
     );
+  }
+});
+
+test("roles by a resolver that was upgraded do not count, and are in the list of unknown code", async () => {
+  const { client } = stored;
+  const { body } = await open()("/api/permissions?name=jadecotton.eth");
+  const resolver: Hex = body.name.resolver;
+  const [role] = await everyPermission(`registry=${resolver}`);
+  const ofAccount = async (isProven: boolean) => {
+    const found = await everyPermission(`account=${role?.account}&isProven=${isProven}`);
+    return (found as OfResolver[]).filter(({ contract }) => contract.address === resolver).length;
+  };
+  const { get } = openLookups({
+    database: stored.database,
+    datasources: index.config.datasources,
+    plugins: ["subgraph", "ensv2"],
+    time: last?.timestamp ?? 0,
+  });
+  const countPowers = async () =>
+    (await get(`/v1/permissions?registration_id=${v2ChainId}-${resolver}-root`)).data.length;
+  expect([(await ofAccount(true)) > 0, await ofAccount(false), (await countPowers()) > 0]).toEqual([
+    true,
+    0,
+    true,
+  ]);
+  const mark = (isUpgraded: boolean) =>
+    client.query("UPDATE v2_contracts SET is_upgraded = $1 WHERE address = $2", [isUpgraded, resolver]);
+  await mark(true);
+  try {
+    expect([await ofAccount(true), (await ofAccount(false)) > 0, await countPowers()]).toEqual([0, true, 0]);
+  } finally {
+    await mark(false);
   }
 });

@@ -58,8 +58,8 @@ const countsIf = (isElsewhere: string) =>
 const counts = `k.is_proven AND ${countsIf(`k.kind <> 'registry' OR p.resource = '${wholeContract}'`)}`;
 
 /**
- * SQL that joins to an address its contract and what that is: `k.kind`, and `k.is_proven`, whether its code is known.
- * Others say of themselves and of anybody what they like.
+ * SQL that joins to an address its contract and what that is: `k.kind`, and `k.is_proven`, whether its code is known,
+ * which that of an upgraded resolver is not. Others say of themselves and of anybody what they like.
  */
 export function contractJoin(v2: V2Contracts, address: string): string {
   const isResolver = `c.implementation = ANY (${addressList(v2.resolvers)})`;
@@ -67,7 +67,8 @@ export function contractJoin(v2: V2Contracts, address: string): string {
   // The limits have each row looked up by its key.
   return `LEFT JOIN LATERAL (SELECT * FROM v2_contracts c WHERE c.chain_id = ${v2.chainId} AND c.address = ${address} LIMIT 1) c ON true
   CROSS JOIN LATERAL (SELECT CASE WHEN ${isRegistry} AND (${isResolver}) IS NOT TRUE THEN 'registry' WHEN c.has_record_ids THEN 'recordResolver'
-    WHEN ${isResolver} THEN 'resolver' ELSE 'registry' END AS kind, ${isRegistry} OR coalesce(${isResolver}, false) AS is_proven) k`;
+    WHEN ${isResolver} THEN 'resolver' ELSE 'registry' END AS kind,
+    CASE WHEN ${isResolver} THEN NOT c.is_upgraded ELSE ${isRegistry} END AS is_proven) k`;
 }
 
 // Resolvers of known code have no entries, nor has the whole of a contract. A plain join would let the planner compare
