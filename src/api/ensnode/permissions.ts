@@ -147,11 +147,11 @@ export const permissions = endpoint({
     const time = current.snapshot.omnichainSnapshot.omnichainIndexingCursor;
     const asked = { paths: [parseNamePath(query.name ?? "")], time, hasV1: plugins.includes("subgraph") };
     const [name] = query.name === undefined ? [] : await readV2Names(database, ensv2, asked, signal);
-    const cursors = cursorsOf(query);
+    const cursors = buildCursors(query);
     const after = readCursor(query.cursor, cursors);
     const paging = readPaging(query);
     const limit = paging.recordsPerPage;
-    const listed = { of: subjectOf(query, name), time, after, limit, offset: (paging.page - 1) * limit };
+    const listed = { of: parseSubject(query, name), time, after, limit, offset: (paging.page - 1) * limit };
     const { roles, count } = await readRolePage(database, ensv2, listed, signal);
     const { pageContext, headers } = describePage(request.url, paging, Math.min(count, maxCounted));
     // A full page may be the last one.
@@ -160,7 +160,7 @@ export const permissions = endpoint({
     const body = {
       responseCode: "ok" as const,
       name: name && describe(query.name ?? "", name),
-      permissions: roles.map((role) => permissionOf(role, ensv2.chainId)),
+      permissions: roles.map((role) => formatPermission(role, ensv2.chainId)),
       pageContext: { ...pageContext, nextCursor: end && encodeCursor(cursors.list, end) },
       accurateAsOf: findSlowest(current.snapshot).time,
     };
@@ -168,7 +168,7 @@ export const permissions = endpoint({
   },
 });
 
-const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>): CursorList => ({
+const buildCursors = ({ name, registry, account, isProven }: z.output<typeof query>): CursorList => ({
   list: ["permissions", name, registry, account, isProven],
   types: ["text", "text", "text"],
   refuse: (message) => {
@@ -176,7 +176,7 @@ const cursorsOf = ({ name, registry, account, isProven }: z.output<typeof query>
   },
 });
 
-function subjectOf(
+function parseSubject(
   { registry, account, isProven, name: given }: z.output<typeof query>,
   name: V2Name | undefined,
 ): AskedPage["of"] {
@@ -208,16 +208,16 @@ function describe(name: string, { entry, ...found }: V2Name): z.output<typeof na
   };
 }
 
-function permissionOf(role: PagedRole, chainId: number): z.output<typeof permissionSchema> {
+function formatPermission(role: PagedRole, chainId: number): z.output<typeof permissionSchema> {
   const { address, kind, resource, label, path, account, isProven, roles } = role;
   return {
     contract: { chainId, address },
     kind: kind === "registry" ? kind : "resolver",
     resource,
     label: label === null ? undefined : storedLabel(label),
-    name: nameOf(role),
+    name: formatName(role),
     registryPath: path ?? undefined,
-    record: recordOf(role),
+    record: formatRecord(role),
     account,
     isProven,
     roles: roleNames(roles, kind),
@@ -225,14 +225,14 @@ function permissionOf(role: PagedRole, chainId: number): z.output<typeof permiss
   };
 }
 
-function nameOf({ kind, label, labels, path, wire }: PagedRole): string | undefined {
+function formatName({ kind, label, labels, path, wire }: PagedRole): string | undefined {
   if (kind !== "registry") return wire === null ? undefined : (nameOfWire(wire) ?? "");
   if (path === null) return undefined;
   const above = labels === null ? [] : labels.split(" ");
   return [...(label === null ? [] : [label]), ...above].map(storedLabel).join(".");
 }
 
-function recordOf({ record: stored, key }: PagedRole): z.output<typeof record> {
+function formatRecord({ record: stored, key }: PagedRole): z.output<typeof record> {
   const kind = recordKind.safeParse(stored).data;
   if (kind === undefined || key === null) return undefined;
   const isText = kind === "text" || kind === "data";

@@ -7,6 +7,9 @@ import { jsonText } from "../../ens/parameters.ts";
 import type { Ask } from "../kit/endpoint.ts";
 import { callTool, type ToolContext, tools } from "./tools.ts";
 
+// Tools for agents over MCP. A tool calls an endpoint of `/v1`, so that both answer alike (tools.ts); only the protocol
+// lives here.
+
 type McpService = { ask: Ask<ToolContext>; namespace: string; version: string; hasSubgraph: boolean };
 
 const about = (namespace: string) =>

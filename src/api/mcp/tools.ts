@@ -49,7 +49,7 @@ const hidden = ["min_block", "finality", "format"];
 // Patterns in JSON Schema have no flags: those of addresses would refuse capital letters.
 const override = ({ jsonSchema }: { jsonSchema: { pattern?: string } }) => delete jsonSchema.pattern;
 
-function toolOf(name: string, endpoint: ToolEndpoint, changes: ToolChanges = {}): ReadTool {
+function createTool(name: string, endpoint: ToolEndpoint, changes: ToolChanges = {}): ReadTool {
   const { path: route, params = z.object({}), query, summary, description } = { ...endpoint, ...changes };
   const shape: Record<string, z.core.$ZodType> = { ...params.shape, ...query?.shape };
   const fields = Object.entries(shape).filter(([key]) => !hidden.includes(key));
@@ -74,7 +74,7 @@ function toolOf(name: string, endpoint: ToolEndpoint, changes: ToolChanges = {})
       // The endpoint checks its query.
       const others = Object.fromEntries(Object.entries(given).filter(([key]) => !(key in checked)));
       const chosen = changes.endpointOf?.(checked) ?? endpoint;
-      const request = { endpoint: chosen, params: textsOf(checked), query: textsOf(others) };
+      const request = { endpoint: chosen, params: listTexts(checked), query: listTexts(others) };
       if (buildLink(request).length <= maxHeaderSize) return request;
       return refuse("invalid_input", "The arguments exceed the URL length limit");
     },
@@ -82,7 +82,7 @@ function toolOf(name: string, endpoint: ToolEndpoint, changes: ToolChanges = {})
 }
 
 // Texts as the schemas of an endpoint take them from a URL: null is none, and a list repeats its parameter.
-function textsOf(given: Arguments): object {
+function listTexts(given: Arguments): object {
   const textOf = (key: string, one: unknown) =>
     typeof one === "object" ? refuse("invalid_input", `${key} must be a string`) : String(one).toWellFormed();
   const entries = Object.entries(given).map(([key, value]) => {
@@ -100,28 +100,28 @@ const figures = Object.entries(figuresOverTime);
 
 /** The tools: reads of `/v1`, with the parameters of its routes. */
 export const tools: readonly ReadTool[] = [
-  toolOf("lookup", lookup, {
+  createTool("lookup", lookup, {
     params: z.object({ inputs, profile: z.enum(["feed", "detail"]).default("detail") }),
     body: ({ inputs: given, ...others }) => ({
       inputs: (given as string[]).map((one) => (isAddress(one) ? { address: one } : { name: one })),
       ...others,
     }),
   }),
-  toolOf("search_names", search),
-  toolOf("subnames", subnames),
-  toolOf("records_of_name", nameRecords),
-  toolOf("name_history", nameHistory),
-  toolOf("names_of_address", addressNames),
-  toolOf("primary_name", addressPrimaryName),
-  toolOf("expiring_names", deadlineNames),
-  toolOf("statistics", anyFigure, {
+  createTool("search_names", search),
+  createTool("subnames", subnames),
+  createTool("records_of_name", nameRecords),
+  createTool("name_history", nameHistory),
+  createTool("names_of_address", addressNames),
+  createTool("primary_name", addressPrimaryName),
+  createTool("expiring_names", deadlineNames),
+  createTool("statistics", anyFigure, {
     path: "/v1/stats/{figure}",
     params: z.object({ figure: z.enum(figures.map(([figure]) => figure)) }),
     endpointOf: ({ figure }) => ofFigures.get(String(figure)),
     summary: "Figures by day, week or month",
     description: figures.map(([figure, { description }]) => `\`${figure}\`: ${description}`).join(" "),
   }),
-  toolOf("index_status", lookupStatus),
+  createTool("index_status", lookupStatus),
 ];
 
 const maxCharacters = 100_000;

@@ -47,14 +47,14 @@ const cid =
  * `@ensdomains/ens-avatar` takes: CIDs and paths of IPFS need no scheme. Throws a MediaError for any other.
  */
 export function locate(uri: string, ipfsGateway: string): URL {
-  const text = urlOf(uri.trim(), `${ipfsGateway.replace(/\/+$/, "")}/`);
+  const text = parseMediaUrl(uri.trim(), `${ipfsGateway.replace(/\/+$/, "")}/`);
   const found = URL.canParse(text) ? new URL(text) : undefined;
   if (found?.protocol === "data:") return found;
   if (found && /^https?:$/.test(found.protocol) && found.href.length <= maxUrlCharacters) return found;
   throw new MediaError("The record is no URL of an image that is supported.");
 }
 
-function urlOf(given: string, gateway: string): string {
+function parseMediaUrl(given: string, gateway: string): string {
   // Metadata may have the SVG document in place of its URL.
   if (given.startsWith("<")) return `data:image/svg+xml,${encodeURIComponent(given.toWellFormed())}`;
   // Contracts leave these as they are, which URLs cut off or leave out.
@@ -86,7 +86,7 @@ export function createMedia(options: {
   type Wanted = { kind: string; max: number; check: (bytes: Buffer) => Buffer; signal: AbortSignal };
   async function read(uri: string, { kind, max, check, signal }: Wanted): Promise<Buffer> {
     const url = locate(uri, ipfsGateway);
-    if (url.protocol === "data:") return check(await bytesOf(url));
+    if (url.protocol === "data:") return check(await decodeDataUrl(url));
     const key = `${kind} ${url}`;
     const kept = await store?.read(key);
     if (kept !== undefined) return kept;
@@ -107,7 +107,7 @@ export function createMedia(options: {
     async image(uri: string, signal: AbortSignal): Promise<Image> {
       const check = (bytes: Buffer) => checkImage(bytes, limits);
       const bytes = await read(uri, { kind: "image", max: limits.imageBytes, check, signal });
-      return { bytes, type: isXml(bytes) ? svgType : (rasters[sizeOf(bytes).type ?? ""] ?? "") };
+      return { bytes, type: isXml(bytes) ? svgType : (rasters[measureImage(bytes).type ?? ""] ?? "") };
     },
     /** The metadata of a token: a JSON object at a URI, or in its place. Throws a MediaError. */
     async metadata(uri: string, signal: AbortSignal): Promise<Record<string, unknown>> {
@@ -132,7 +132,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-async function bytesOf(dataUrl: URL): Promise<Buffer> {
+async function decodeDataUrl(dataUrl: URL): Promise<Buffer> {
   const response = await fetch(dataUrl).catch(() => undefined);
   if (response === undefined) throw new MediaError("The data URL is malformed.");
   return Buffer.from(await response.arrayBuffer());
@@ -156,14 +156,14 @@ function checkImage(bytes: Buffer, limits: typeof mediaLimits): Buffer {
   const max = isSvg ? limits.svgBytes : limits.imageBytes;
   const clean = bytes.length > max || !isSvg ? bytes : Buffer.from(cleanSvg(bytes.toString().trim()) ?? "");
   if (bytes.length > max || clean.length > limits.imageBytes) throw new MediaError("The image is too large.");
-  const { type = "", width, height } = isSvg ? { width: 0, height: 0 } : sizeOf(bytes);
+  const { type = "", width, height } = isSvg ? { width: 0, height: 0 } : measureImage(bytes);
   if (isSvg ? clean.length === 0 : rasters[type] === undefined)
     throw new MediaError("The record leads to no image.");
   if (Math.max(width, height) > limits.side) throw new MediaError("The image has too many pixels.");
   return clean;
 }
 
-function sizeOf(bytes: Buffer): { type?: string; width: number; height: number } {
+function measureImage(bytes: Buffer): { type?: string; width: number; height: number } {
   try {
     return imageSize(bytes);
   } catch {

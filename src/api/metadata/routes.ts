@@ -79,7 +79,7 @@ export function metadataRoutes(sources: MetadataSources): Hono {
 }
 
 async function sendName(sources: MetadataSources, c: Context): Promise<Response> {
-  const { asked, nft } = await mediaOf(sources, c, param(c, "name"), param(c, "key"));
+  const { asked, nft } = await readMedia(sources, c, param(c, "name"), param(c, "key"));
   // ENSIP-12: a token that the name's address does not own is no avatar.
   if (nft?.is_owner === false) stop(404, "The name's address does not own the token of the record.");
   return sendImage(sources, c, asked);
@@ -87,11 +87,11 @@ async function sendName(sources: MetadataSources, c: Context): Promise<Response>
 
 async function sendNameMetadata(sources: MetadataSources, c: Context): Promise<Response> {
   const [uri, key] = [param(c, "name"), param(c, "key")];
-  const { asked, nft } = await mediaOf(sources, c, uri, key);
+  const { asked, nft } = await readMedia(sources, c, uri, key);
   if (nft === undefined) return c.json({ uri, [key === "avatar" ? "image" : key]: publicUrl(asked.uri) });
   const response = await askMedia(sources, c, { ...asked, want: "metadata" });
   const metadata = (await response.json()) as Record<string, unknown>;
-  const { image = metadata["image_url"] ?? `${baseOf(sources, c)}/${key}/${uri}` } = metadata;
+  const { image = metadata["image_url"] ?? `${buildBase(sources, c)}/${key}/${uri}` } = metadata;
   return c.json(response.ok ? { ...metadata, image, uri, ...nft } : metadata, response.status as 200 | 404);
 }
 
@@ -105,18 +105,18 @@ function publicUrl(uri: string): string {
 }
 
 async function sendToken(sources: MetadataSources, c: Context): Promise<Response> {
-  const { row, isNameWrapper, tokenId } = await tokenOf(sources, c);
-  const base = baseOf(sources, c);
+  const { row, isNameWrapper, tokenId } = await findToken(sources, c);
+  const base = buildBase(sources, c);
   const links = { token: `${base}/${param(c, "contract")}/${tokenId}`, avatars: `${base}/avatar` };
   const version = chooseVersion(row, isNameWrapper);
   return c.json(describeToken(row, { tokenId, version, links, now: sources.clock() }));
 }
 
 async function sendTokenImage(sources: MetadataSources, c: Context): Promise<Response> {
-  const { row, tokenId } = await tokenOf(sources, c);
+  const { row, tokenId } = await findToken(sources, c);
   const card = nameOfToken(row, tokenId);
   const found = card.isNormalized
-    ? await mediaOf(sources, c, row.name, "avatar").catch(unlessBusy)
+    ? await readMedia(sources, c, row.name, "avatar").catch(unlessBusy)
     : undefined;
   const asked = found?.nft?.is_owner === false ? undefined : found?.asked;
   return sendImage(sources, c, { want: "image", uri: "", ...asked, card });
@@ -128,7 +128,7 @@ function unlessBusy(error: unknown): undefined {
 }
 
 const param = (c: Context, name: string) => c.req.param(name) ?? "";
-const baseOf = ({ url, network }: MetadataSources, c: Context) =>
+const buildBase = ({ url, network }: MetadataSources, c: Context) =>
   `${url ?? new URL(c.req.url).origin}/${network}`;
 
 type Candidate = { node: Hex; tokenId?: Hex; isNameWrapper?: boolean };
@@ -137,7 +137,7 @@ type Candidate = { node: Hex; tokenId?: Hex; isNameWrapper?: boolean };
  * The name of the token in the path. Ends the request if there is none. `isNameWrapper`: undefined for a registry of
  * ENSv2.
  */
-async function tokenOf(sources: MetadataSources, c: Context) {
+async function findToken(sources: MetadataSources, c: Context) {
   const given = param(c, "token");
   const isName = /^[^.]+(\.[^.]+)+$/.test(given);
   if (!isName && (!/^(\d{1,78}|0x[0-9a-f]{1,64})$/i.test(given) || BigInt(given) >= 2n ** 256n))
@@ -195,7 +195,7 @@ async function candidatesOfV2(
  * What a record of a name leads to; `nft` says of which token, and whether the name's address owns it. Ends the request
  * without one.
  */
-async function mediaOf(sources: MetadataSources, c: Context, name: string, key: string) {
+async function readMedia(sources: MetadataSources, c: Context, name: string, key: string) {
   const { records } = await sources
     .ask(requestTo(resolvedRecords, { name }, { texts: key, addresses: "60", accelerate: "true" }), c)
     .catch(({ status, message }: HttpError) =>

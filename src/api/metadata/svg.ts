@@ -4,10 +4,10 @@ const svg = "http://www.w3.org/2000/svg";
 const xlink = "http://www.w3.org/1999/xlink";
 
 // Names by their lower case: HTML parsers, which take SVG too, ignore the case.
-const namesOf = (words: string) => new Map(words.split(" ").map((name) => [name.toLowerCase(), name]));
+const listNames = (words: string) => new Map(words.split(" ").map((name) => [name.toLowerCase(), name]));
 
 // Elements of SVG 2 and Filter Effects 1, without scripts, links, and what holds other languages.
-const elements = namesOf(
+const elements = listNames(
   "svg g defs symbol use switch view title desc path rect circle ellipse line polyline polygon text tspan textPath image style " +
     "linearGradient radialGradient stop pattern clipPath mask marker animate animateMotion animateTransform set mpath filter feBlend " +
     "feColorMatrix feComponentTransfer feComposite feConvolveMatrix feDiffuseLighting feDisplacementMap feDistantLight feDropShadow feFlood " +
@@ -19,7 +19,7 @@ const textOnly = new Set(["style", "title", "desc"]);
 const maxDepth = 256;
 
 // Those that may be animated: geometry, filters and presentation.
-const drawing = namesOf(
+const drawing = listNames(
   "viewBox preserveAspectRatio x y width height rx ry cx cy r d points x1 y1 x2 y2 pathLength transform dx dy rotate textLength lengthAdjust " +
     "startOffset method spacing side path gradientUnits gradientTransform spreadMethod fx fy fr offset patternUnits patternContentUnits " +
     "patternTransform clipPathUnits maskUnits maskContentUnits markerUnits markerWidth markerHeight orient refX refY filterUnits " +
@@ -36,7 +36,7 @@ const drawing = namesOf(
 );
 const attributes = new Map([
   ...drawing,
-  ...namesOf(
+  ...listNames(
     "id class style lang xml:space href xlink:href media systemLanguage requiredExtensions attributeName attributeType begin dur end min max " +
       "restart repeatCount repeatDur calcMode keyTimes keySplines keyPoints from to by additive accumulate origin",
   ),

@@ -49,11 +49,11 @@ const states: Readonly<Record<string, string>> = {
   locked: "Locked",
 };
 
-const stateOf = ({ ens_v1, wrapper = ens_v1 }: NameRow) => states[wrapper?.wrapper_state ?? ""];
+const describeState = ({ ens_v1, wrapper = ens_v1 }: NameRow) => states[wrapper?.wrapper_state ?? ""];
 
 function wrapperAttributes(row: NameRow): Attribute[] {
   const expiry = date("Namewrapper Expiry Date", (row.wrapper ?? row.ens_v1)?.wrapper_expires_at);
-  const value = stateOf(row);
+  const value = describeState(row);
   return value ? [...expiry, { trait_type: "Namewrapper State", display_type: "string", value }] : [];
 }
 
@@ -68,7 +68,7 @@ export function nameOfToken({ name, display_name }: NameRow, tokenId: string) {
 
 /** The generation of a token that a contract issued for a name. `isNameWrapper`: undefined for a registry of ENSv2. */
 export const chooseVersion = (row: NameRow, isNameWrapper: boolean | undefined): Version =>
-  isNameWrapper === undefined ? 3 : isNameWrapper ? 2 : stateOf(row) ? 1 : 0;
+  isNameWrapper === undefined ? 3 : isNameWrapper ? 2 : describeState(row) ? 1 : 0;
 
 /** Where the token's and the name's images are, without the last part of either path. */
 type Links = { token: string; avatars: string };
@@ -84,7 +84,7 @@ export function describeToken(
     `${name}, an ENS name.`,
     ...(isNormalized ? [] : [`(${row.name} is not in normalized form)`]),
     ...(isPlain(label) ? [] : ["⚠️ It has characters that are not ASCII and may look like others."]),
-    ...(version === 2 && stateOf(row) === "Wrapped"
+    ...(version === 2 && describeState(row) === "Wrapped"
       ? ["⚠️ The owner of the name above it can take it back."]
       : []),
   ];

@@ -93,7 +93,7 @@ export const partly = (surfaces: Iterable<PermissionSurface> | undefined): Meta 
       };
 
 // All roles on a resource together as bits, null if they are too many.
-const bitsOf = (
+const buildBitsSql = (
   chainId: number,
   registry: string,
   resource: string,
@@ -104,8 +104,8 @@ const bitsOf = (
 /** SQL of the roles on each name's entry and on its whole registry, each together, as JSON. */
 function bitsSql(v2: V2Contracts, names: readonly StoredName[], binder: Binder): string {
   return `WITH asked AS MATERIALIZED (SELECT * FROM ${askedNames(names, binder)}), roots AS MATERIALIZED (
-    SELECT q.registry, ${bitsOf(v2.chainId, "q.registry", `'${wholeContract}'`)} AS bits FROM (SELECT DISTINCT registry FROM asked WHERE registry IS NOT NULL) q)
-  SELECT coalesce(json_agg(json_build_object('own', ${bitsOf(v2.chainId, "e.registry", "e.resource")}, 'root', r.bits) ORDER BY q.at), '[]')::text
+    SELECT q.registry, ${buildBitsSql(v2.chainId, "q.registry", `'${wholeContract}'`)} AS bits FROM (SELECT DISTINCT registry FROM asked WHERE registry IS NOT NULL) q)
+  SELECT coalesce(json_agg(json_build_object('own', ${buildBitsSql(v2.chainId, "e.registry", "e.resource")}, 'root', r.bits) ORDER BY q.at), '[]')::text
   FROM asked q LEFT JOIN roots r ON r.registry = q.registry LEFT JOIN ${entryOfAsked(v2)}`;
 }
 
@@ -179,13 +179,13 @@ export async function withSummaries<T extends { data: NameRow[]; meta: Meta }>(
     );
   const data = page.data.map((row, at) => ({
     ...row,
-    role_summary: summaryOf(grants[at] ?? []),
+    role_summary: summarizeGrants(grants[at] ?? []),
     restrictions: restrictions[at],
   }));
-  return { ...page, data, meta: withGaps(page.meta, metaOf(source, names, isKnown)) };
+  return { ...page, data, meta: withGaps(page.meta, buildMeta(source, names, isKnown)) };
 }
 
-function summaryOf(grants: readonly Grant[]): NameRow["role_summary"] {
+function summarizeGrants(grants: readonly Grant[]): NameRow["role_summary"] {
   const accounts = [...Map.groupBy(grants, ({ address }) => address)].sort(([a], [b]) => (a < b ? -1 : 1));
   return accounts.map(([address, all]) => ({
     address,
@@ -194,7 +194,7 @@ function summaryOf(grants: readonly Grant[]): NameRow["role_summary"] {
 }
 
 // Names without a registration have nothing that could be left out.
-function metaOf({ namespaces }: NamesSource, names: readonly StoredName[], isKnown: boolean) {
+function buildMeta({ namespaces }: NamesSource, names: readonly StoredName[], isKnown: boolean) {
   const registered = names.filter((row) => registrationId(row, homeOfRow(namespaces, row)) !== undefined);
   if (registered.length === 0) return {};
   const surfaces = registered.map(listSurfaces);

@@ -94,7 +94,7 @@ type FoundSql = {
   beside: Record<string, string>;
 };
 
-const jsonOf = (members: Record<string, string>) =>
+const buildJsonSql = (members: Record<string, string>) =>
   `json_build_object(${Object.entries(members).map(([name, sql]) => `'${name}', ${sql}`)})`;
 
 /**
@@ -106,10 +106,10 @@ function foundSql(v2: V2Contracts, of: FoundSql): string {
     ...{ at: "p.at", kind: "k.kind", address: "p.address", resource: "p.resource", account: "p.account" },
     ...{ roles: "p.roles", record: "m.kind", ...members },
   };
-  const found = `SELECT ${jsonOf(role)} AS found FROM scanned p ${contractJoin(v2, "p.address")}
+  const found = `SELECT ${buildJsonSql(role)} AS found FROM scanned p ${contractJoin(v2, "p.address")}
   ${entryJoin(v2.chainId)} ${resourceJoin(v2.chainId)} ${joins} WHERE ${counts}${order ? ` ORDER BY ${order}` : ""} LIMIT ${limit}`;
   const roles = `(SELECT coalesce(json_agg(found), '[]') FROM (${found}) listed)`;
-  return `WITH RECURSIVE ${ctes} SELECT json_build_array(${jsonOf({ roles, ...beside })})::text`;
+  return `WITH RECURSIVE ${ctes} SELECT json_build_array(${buildJsonSql({ roles, ...beside })})::text`;
 }
 
 /**
@@ -145,7 +145,7 @@ export const entryOfAsked = ({
 }: WalkContracts) => `v2_entries e ON e.chain_id = ${chainId} AND e.registry = q.registry
     AND e.storage_id = q.storage AND e.expiry > ${indexTime}`;
 
-function targetsOf(v2: V2Contracts, of: NonNullable<AskedRoles["of"]>, binder: Binder): string {
+function buildTargetsSql(v2: V2Contracts, of: NonNullable<AskedRoles["of"]>, binder: Binder): string {
   if ("contract" in of)
     return `SELECT 0 AS at, ${text(binder.bind(of.contract))} AS address, ${text(binder.bind(of.resource))} AS resource`;
   const asked = askedNames(of.names, binder);
@@ -174,7 +174,7 @@ function rolesSql(v2: V2Contracts, asked: AskedRoles, binder: Binder): string {
   const scanned =
     of === undefined
       ? `SELECT 0 AS at, p.* FROM ${rolesOfAccount(holder ?? "NULL", v2.chainId)}${beyond} ORDER BY p.address, p.resource LIMIT ${maxScanned}`
-      : `SELECT t.at, p.* FROM (${targetsOf(v2, of, binder)}) t CROSS JOIN LATERAL (SELECT p.* FROM v2_roles p WHERE p.chain_id = ${v2.chainId} AND p.address = t.address
+      : `SELECT t.at, p.* FROM (${buildTargetsSql(v2, of, binder)}) t CROSS JOIN LATERAL (SELECT p.* FROM v2_roles p WHERE p.chain_id = ${v2.chainId} AND p.address = t.address
       AND p.resource = t.resource AND p.roles <> '${wholeContract}'${holder ? ` AND p.account = ${holder}` : ""}${from}${beyond} ORDER BY p.account LIMIT ${limit}) p`;
   const position = "json_build_array(p.account, p.address, p.resource)";
   const end = `(SELECT ${position} FROM scanned p ORDER BY p.address, p.resource OFFSET ${maxScanned - 1} LIMIT 1)`;
@@ -250,7 +250,7 @@ const claimedPathSql = ({ chainId, root }: WalkContracts) => `
   SELECT up.path, up.labels FROM up WHERE up.registry = '${root}' LIMIT 1`;
 
 // The contracts that may have the roles of a page, and which of their roles are asked for.
-function placesOf({ chainId }: V2Contracts, of: AskedPage["of"], { bind }: Binder) {
+function buildPlacesSql({ chainId }: V2Contracts, of: AskedPage["of"], { bind }: Binder) {
   if ("contract" in of) return { contracts: `SELECT ${text(bind(of.contract))}`, isAsked: "true" };
   if ("account" in of) {
     const account = text(bind(of.account));
@@ -275,7 +275,7 @@ function placesOf({ chainId }: V2Contracts, of: AskedPage["of"], { bind }: Binde
 // Of contracts that the deployment or its factory deployed. Each contract's roles are read in the order of an index, no
 // further than they are counted.
 function pageSql(v2: V2Contracts, { of, after, limit, offset }: AskedPage, binder: Binder): string {
-  const { contracts, isAsked } = placesOf(v2, of, binder);
+  const { contracts, isAsked } = buildPlacesSql(v2, of, binder);
   const start = after?.map((value) => text(binder.bind(value)));
   const from = start ? ` WHERE address >= ${start[0]}` : "";
   const beyond = start
