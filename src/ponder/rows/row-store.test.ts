@@ -165,6 +165,47 @@ test("a row that the database has already ends the index with what the database 
   await client.query("ROLLBACK");
 });
 
+test("rows that nobody reads are copied before the flush: a rollback takes them away, a later read sees them", async () => {
+  const { store, cache, db } = createStore(1_000_000, { isEmpty: true });
+  const countRows = async () => (await client.query("SELECT count(*)::int AS n FROM account")).rows[0].n;
+  for (const end of ["ROLLBACK", "COMMIT"]) {
+    await client.query("BEGIN");
+    const connection = connect();
+    store.qb = connection;
+    cache.qb = connection;
+    for (let index = 0; index < 2_500; index++)
+      await db.insert(account).values({ id: id(index), changeBlock: 1 });
+    expect(await countRows()).toBe(2_000);
+    if (end === "COMMIT") {
+      expect(await db.find(account, { id: id(3) })).toEqual({ id: id(3), changeBlock: 1 });
+      expect(await db.update(account, { id: id(4) }).set({ changeBlock: 2 })).toEqual({
+        id: id(4),
+        changeBlock: 2,
+      });
+      await cache.flush();
+    } else cache.clear();
+    await client.query(end);
+  }
+  expect(await countRows()).toBe(2_500);
+  const { rows } = await client.query("SELECT change_block FROM account WHERE id = ANY ($1) ORDER BY id", [
+    [id(4), id(5)],
+  ]);
+  expect(rows.map((row) => Number(row.change_block))).toEqual([2, 1]);
+});
+
+test("a row that the database refuses in a copy before the flush ends the index", async () => {
+  await client.query("INSERT INTO account VALUES ($1, 7)", [id(123)]);
+  const { store, cache, db } = createStore(1_000_000, { isEmpty: true });
+  await client.query("BEGIN");
+  const connection = connect();
+  store.qb = connection;
+  cache.qb = connection;
+  for (let index = 0; index < 2_100; index++)
+    await db.insert(account).values({ id: id(index), changeBlock: 1 });
+  await expect(cache.flush()).rejects.toThrow(/^account: duplicate key value violates/);
+  await client.query("ROLLBACK");
+});
+
 test("uses of a row at the same time see each other's change", async () => {
   await client.query("INSERT INTO account (id, change_block) VALUES ($1, 1)", [id(0)]);
   const { db, cache } = createStore(1_000, { isEmpty: false });

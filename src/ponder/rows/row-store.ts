@@ -65,6 +65,8 @@ type HandlerRows = {
   connection: Connection | undefined;
   /** Set when rows are written, until their transaction is committed. */
   isUncertain: boolean;
+  /** Copies that have begun before the flush. */
+  ahead: Promise<void>[];
   predictions: Predictions;
   /** The event being handled, if it is a sample. */
   sample: EventAhead | undefined;
@@ -91,6 +93,7 @@ export function createIndexingCache({
     maxBytes: common.options.indexingCacheMaxBytes,
     connection: undefined,
     isUncertain: false,
+    ahead: [],
     predictions: createPredictions(tables, eventCount),
     sample: undefined,
     clock,
@@ -257,7 +260,9 @@ async function insertNew(store: HandlerRows, table: PgTable, values: Row): Promi
   const change = known.changes.get(text);
   if (change === undefined ? known.rows.get(text) : change.row)
     throw new NonRetryableUserError(`${known.shape.name} already has a row with the key ${text}.`);
-  return put(known, text, values);
+  const row = put(known, text, values);
+  if (!known.isRead && known.changes.size >= rowsOfCopy) copyAhead(store, known);
+  return row;
 }
 
 function checkUse({ isProcessingEvents }: HandlerRows): void {
@@ -309,6 +314,7 @@ function settle(store: HandlerRows): void {
 /** Forgets all rows and changes, but keeps the filters of keys. */
 function forget(store: HandlerRows): void {
   store.isUncertain = false;
+  store.ahead = [];
   for (const known of store.tables.values()) {
     open(known);
     known.changes = new Map();
@@ -348,8 +354,29 @@ async function learnKeys({ tables, connection }: HandlerRows): Promise<void> {
   }
 }
 
+/**
+ * Begins to copy the rows of a table that handlers only insert into, in the transaction of the batch, so that Postgres
+ * works while handlers go on. The connection keeps the order: a later read sees the rows, a rollback takes them away.
+ */
+function copyAhead(store: HandlerRows, known: KnownRows): void {
+  const { shape, written } = known;
+  const rows = sortChanges(known).inserted;
+  const text = shape.copyText(rows);
+  store.isUncertain = true;
+  const copied = loadCopy(requireConnection(store))(shape.table, text).catch((error) => {
+    throw explainError(known, error);
+  });
+  // The flush throws it.
+  copied.catch(() => undefined);
+  store.ahead.push(copied);
+  written.rows += rows.length;
+  written.characters += text.length;
+  keepChanges(known);
+}
+
 /** Writes all changes. Rejects with the database's error if it refuses one. */
 async function flush(store: HandlerRows): Promise<void> {
+  await Promise.all(store.ahead.splice(0));
   const changed = [...store.tables.values()].filter(({ changes }) => changes.size > 0);
   if (changed.length === 0) return;
   store.isUncertain = true;
@@ -496,6 +523,8 @@ type Helpers = { getCopyHelper(connection: Connection): Copy };
 // Up to this many rows, a statement with values is faster than COPY.
 const fewRows = 20;
 const rowsOfStatement = 1_000;
+// Rows of a copy that does not wait for the end of the batch.
+const rowsOfCopy = 2_000;
 const keysOfStatement = 20_000;
 
 const loadCopy = (connection: Connection): Copy =>
