@@ -1,6 +1,7 @@
 import { setImmediate as yielding } from "node:timers/promises";
-import { Column, is, type SQL, sql } from "drizzle-orm";
-import { PgSelectBase, type PgTable } from "drizzle-orm/pg-core";
+import { type SQL, sql } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
+import { type StoredRow, type SyncConnection, withNarrowReads } from "./cached-events.ts";
 import { moduleOfPonder } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
 import { describeTable } from "./rows/table-shape.ts";
@@ -8,22 +9,16 @@ import { withOtherResults } from "./saved-results.ts";
 import { type ResultStore, shared } from "./shared.ts";
 
 // Replaces how Ponder writes its cache (cli/preload.mjs). Ponder runs a statement for each block, and binds each column
-// of each row. Here a statement takes all waiting blocks, and binds one array for each column. Cached logs are read by
-// Ponder's statements, whose rows are built without drizzle.
+// of each row. Here a statement takes all waiting blocks, and binds one array for each column. cached-events.ts changes
+// how Ponder reads it.
 
-type StoredRow = Record<string, unknown>;
-type SyncConnection = {
-  wrap<Result>(
-    label: { label: string },
-    query: (db: { execute(statement: unknown): PromiseLike<Result> }) => PromiseLike<Result>,
-    ...context: unknown[]
-  ): Promise<Result>;
-  readonly $client?: object;
-};
 type Insert = (of: { chainId: number } & Record<string, unknown>) => Promise<void>;
 type SyncStore = ResultStore &
   Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert> & {
-    getEventData(of: object): Promise<Record<keyof Tables, object[]>>;
+    getEventData(
+      of: object,
+      ...context: unknown[]
+    ): Promise<Record<keyof Tables, object[]> & { cursor: number }>;
   };
 type SyncStoreOptions = { common: object; qb: SyncConnection };
 type Stores = { createSyncStore(given: SyncStoreOptions): SyncStore };
@@ -38,9 +33,8 @@ export function createSyncStore(given: SyncStoreOptions): SyncStore {
     Record<"encodeBlock" | "encodeLog" | "encodeTransaction", (given: StoredRow) => StoredRow>
   >("sync-store/encode.js", ...(["encodeBlock", "encodeLog", "encodeTransaction"] as const));
   const tables = moduleOfPonder<Tables>("sync-store/schema.js", "blocks", "logs", "transactions");
-  const qb = withPlainRows(given.qb);
   const { createSyncStore } = moduleOfPonder<Stores>("sync-store/index.js", "createSyncStore");
-  const ofPonder = createSyncStore({ ...given, qb });
+  const ofPonder = createSyncStore(given);
   // ponder: it also creates a store for each transaction, on its connection; the others use a pool.
   if (!("processID" in (given.qb.$client ?? {}))) shared().resultStore = ofPonder;
   const inserter = (of: keyof Tables, row: string, encode: (given: StoredRow) => StoredRow): Insert => {
@@ -51,36 +45,12 @@ export function createSyncStore(given: SyncStoreOptions): SyncStore {
   return endingOnTypeErrors({
     ...ofPonder,
     getRpcRequestResults: withOtherResults(ofPonder),
+    getEventData: (of, ...context) =>
+      createSyncStore({ ...given, qb: withNarrowReads(given.qb) }).getEventData(of, ...context),
     insertBlocks: inserter("blocks", "block", encoders.encodeBlock),
     insertLogs: inserter("logs", "log", encoders.encodeLog),
     insertTransactions: inserter("transactions", "transaction", encoders.encodeTransaction),
   });
-}
-
-type Query = { prepare(): { customResultMapper?: unknown; execute(): Promise<unknown> } };
-
-// Builds rows of selected columns with one loop. drizzle splits each field's path and looks for joins in each row.
-function withPlainRows(qb: SyncConnection): SyncConnection {
-  const plainly = (query: PromiseLike<unknown>) => {
-    if (!is(query, PgSelectBase)) return query;
-    const fields = Object.entries(query._.selectedFields as Record<string, unknown>);
-    const columns = fields.flatMap(([name, column]) => (is(column, Column) ? [{ name, column }] : []));
-    if (columns.length < fields.length) return query;
-    const prepared = (query as unknown as Query).prepare();
-    prepared.customResultMapper = (rows: unknown[][]) =>
-      rows.map((row) => {
-        const result: StoredRow = {};
-        for (const [index, { name, column }] of columns.entries()) {
-          const value = row[index];
-          result[name] = value === null ? null : column.mapFromDriverValue(value);
-        }
-        return result;
-      });
-    return prepared.execute();
-  };
-  const wrap: SyncConnection["wrap"] = (label, query, ...context) =>
-    qb.wrap(label, (db) => plainly(query(db)) as ReturnType<typeof query>, ...context);
-  return Object.assign(Object.create(qb), { wrap });
 }
 
 // ponder: it inserts block by block, hundreds at once on one connection. Rows that arrive during a statement go into

@@ -12,7 +12,9 @@ type Given = Parameters<typeof createSyncStore>[0];
 /** Ponder's store of what nodes returned, and the one that takes its place. */
 export type SyncStore = ResultStore &
   Record<"insertBlocks" | "insertLogs" | "insertTransactions", Insert> & {
-    getEventData(of: object): Promise<Record<"blocks" | "logs" | "transactions", object[]>>;
+    getEventData(
+      of: object,
+    ): Promise<Record<"blocks" | "logs" | "transactions", object[]> & { cursor: number }>;
   };
 
 /**
