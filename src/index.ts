@@ -23,7 +23,7 @@ import { registerTokenscope } from "./plugins/tokenscope.ts";
 import { processLog } from "./ponder/process.ts";
 import { openSavedResults } from "./ponder/saved-results.ts";
 import { shared } from "./ponder/shared.ts";
-import { expectReplaced, readNeededColumns } from "./ponder/store.ts";
+import { enlargeBatches, expectReplaced, readNeededColumns } from "./ponder/store.ts";
 
 // This module has side effects on load: it opens the labels and registers the handlers of the active plugins.
 
@@ -40,6 +40,7 @@ const register: Record<PluginId, (events: EventsOf, namespace: Namespace, logs: 
 
 const config = readConfig();
 readNeededColumns();
+enlargeBatches();
 expectReplaced(config.ponderStores);
 const sources = contractSources(config);
 const log = processLog();

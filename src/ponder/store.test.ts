@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { temporaryFolders } from "../../test/support/folders.ts";
 import { requireExpectedVersion } from "./expected.ts";
 import { endingOnTypeErrors } from "./rows/errors.ts";
-import { expectReplaced, readNeededColumns } from "./store.ts";
+import { enlargeBatches, expectReplaced, readNeededColumns } from "./store.ts";
 
 const newFolder = temporaryFolders();
 
@@ -19,6 +19,15 @@ test("of cached blocks and transactions Ponder reads what handlers see, and noth
   expect(ofPonder.unionFilterIncludeBlock(of).toSorted()).toEqual(["hash", "number", "timestamp"]);
   expect(ofPonder.unionFilterIncludeTransaction(of)).toEqual(expect.arrayContaining(["from", "hash"]));
   expect(ofPonder.unionFilterIncludeTransaction(of)).not.toContain("input");
+});
+
+test("a Ponder without the size of a batch is refused", () => {
+  const common = { options: { syncEventsQuerySize: 12_000 } };
+  enlargeBatches({ PONDER_COMMON: common });
+  expect(common.options.syncEventsQuerySize).toBe(24_000);
+  expect(() => enlargeBatches({ PONDER_COMMON: { options: {} } })).toThrow(
+    "PONDER_COMMON lacks options.syncEventsQuerySize",
+  );
 });
 
 test("a Ponder whose stores were not replaced does not start, and the message names what is not", () => {
