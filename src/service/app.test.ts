@@ -59,7 +59,11 @@ function api({
       database: { row: async () => [], rows: async () => undefined },
       namespaces: [],
       hasRecords: false,
-      statements: { names: { full: "", bare: "" }, paths: { full: "", bare: "" }, addresses: "" },
+      statements: {
+        names: { full: "", bare: "" },
+        paths: { full: "", bare: "" },
+        addresses: { few: "", many: "" },
+      },
       hashOf: () => undefined,
       known: knownContracts(namespaces.mainnet),
     },

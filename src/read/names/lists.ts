@@ -2,6 +2,7 @@ import { beyondSql, orderBySql, rowPositionSql, type SortKey } from "../sql/keys
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import type { Binder } from "./source.ts";
 import {
+  columns,
   type Extra,
   hasName,
   hideFromPlanner,
@@ -15,6 +16,9 @@ import {
   secondGeneration,
   tablesOfNames,
 } from "./stored-name.ts";
+
+// Up to this many names are read at once.
+const few = 100;
 
 /** A sort key of names. `isDerived`: it reads `names`. */
 export type NameSortKey = SortKey & { isDerived?: boolean };
@@ -114,6 +118,33 @@ export function listSql(namespaces: readonly IndexedNamespace[], options: ListOp
     ? `SELECT f.found FROM ${page} ${order}`
     : `SELECT ${found(keys.map((_, at) => `f.k${at}`))} AS found FROM (SELECT * FROM ${page} ${order}) f ${nameOfNode(namespaces, "f.id")}${joins} ${order}`;
   return `${tables.length > 0 ? `WITH RECURSIVE ${tables.join(",\n")} ` : ""}${listText(rows)}`;
+}
+
+/**
+ * SQL of a list with its `total` in one pass, where the branches find few names; `rows` is null where they find more.
+ * For branches without conditions on `names`, in the order of the first.
+ */
+export function fewSql(
+  namespaces: readonly IndexedNamespace[],
+  { branches, filters, rowFilters = [], after, isDescending, limit, contains, extra = {} }: ListOptions,
+): string {
+  const [{ order } = { order: [] }] = branches;
+  // Without ENSv2 each row is read by the index that finds it.
+  const isOneTable = secondGeneration(namespaces) === undefined;
+  const found = branches.map(
+    ({ from, where }) =>
+      `(SELECT ${isOneTable ? columns : "domain.id"} FROM ${from} WHERE ${where} LIMIT ${few + 1})`,
+  );
+  const candidates = isOneTable ? "held domain" : `held f ${nameOfNode(namespaces, "f.id")}`;
+  const isListed = [...filters, ...rowFilters, ...(contains ? [contains.text] : [])].join(" AND ");
+  const beyond = after ? ` AND ${beyondSql(order, after, isDescending)}` : "";
+  const row = objectText(nameText, { after: rowPositionSql(order.map(({ sql }) => sql)), ...extra });
+  const rows = `array_agg(${row} ${orderBySql(order, isDescending)}) FILTER (WHERE ${isListed}${beyond})`;
+  const areFew = `(SELECT count(*) FROM held) <= ${few}`;
+  return `WITH held AS MATERIALIZED (${found.join(" UNION ")})
+SELECT count(*) FILTER (WHERE ${isListed}) AS total,
+  CASE WHEN ${areFew} THEN '[' || coalesce(array_to_string((${rows})[1:${limit}], ','), '') || ']' END AS rows
+FROM ${candidates}${namesJoins(namespaces)} WHERE ${hasName} AND ${areFew}`;
 }
 
 const isDerived = ({ derived = [], order }: Branch) =>
@@ -246,8 +277,6 @@ const trigram = /[a-z0-9]{3}/i;
 const [firstNames, firstOfAll] = [5_000, 200];
 // Pages of names with the text that are looked up in order, since filters leave some out.
 const pagesAhead = 2;
-// Up to this many names with the text are read at once.
-const few = 100;
 // Beyond this many groups the text is looked up in all names: many have it, but few groups do.
 const maxGroups = 1_500;
 // Sorts after every text with the same beginning.

@@ -7,14 +7,13 @@ import { refuse } from "../refusal.ts";
 import { atMoment, currentMoment } from "../sql/moment.ts";
 import { planOnce } from "../sql/prepared.ts";
 import { addKeys, keysOfName, nameKey } from "./cache-keys.ts";
-import { type IndexedNamespace, isCustodian, listTimes } from "./indexed-namespaces.ts";
-import { type Branch, countSql, listSql, sortedByName } from "./lists.ts";
+import { isCustodian, listTimes } from "./indexed-namespaces.ts";
+import { type Branch, byName, countSql, fewSql, listSql, sortedByName } from "./lists.ts";
 import { defaultCoin, type FoundName } from "./rows.ts";
 import { nameIn } from "./scopes.ts";
 import type { NamesSource, StatementCall } from "./source.ts";
 import {
   allNames,
-  columns,
   type Held,
   hasName,
   type Listed,
@@ -98,7 +97,10 @@ export const createNamesSource = (given: Omit<NamesSource, "statements">): Names
   statements: {
     names: readingSql(given, byNode(given)),
     paths: readingSql(given, byPath(given)),
-    addresses: planOnce(namesOfAddressesSql(given)),
+    addresses: {
+      few: namesOfAddressesSql(given, fewOfAddressSql(given)),
+      many: namesOfAddressesSql(given, manyOfAddressSql(given)),
+    },
   },
 });
 
@@ -234,9 +236,11 @@ type AskedAddress = {
 
 /** Names of an address, its primary name first, one beyond the page if there are more. The total stops after 1,000. */
 type FoundAddress = { rows: Listed[]; total: number };
+type RowOfAddress = { at: number; rows: Listed[] | null; total: number };
 
 /**
- * Reads the names of many addresses by one statement. `use` receives each address's position and names, in any order,
+ * Reads the names of many addresses by one statement, and by another those of addresses with many names: it is ten times
+ * as long, and a server sets up all of it for each run. `use` receives each address's position and names, in any order,
  * perhaps twice.
  */
 export async function readAddresses(
@@ -252,10 +256,19 @@ export async function readAddresses(
     use(at, { rows: [], total: 0 });
     return [];
   });
-  if (inputs.length === 0) return;
-  const statement = [source.statements.addresses, JSON.stringify(inputs)] as const;
-  await readEachRow<{ at: number } & FoundAddress>(source, call, statement, ({ at, ...found }) =>
-    use(at, found),
+  const withMany = new Set<number>();
+  const read = async (sql: string, given: typeof inputs) => {
+    if (given.length === 0) return;
+    await readEachRow<RowOfAddress>(source, call, [sql, JSON.stringify(given)], ({ at, rows, total }) => {
+      if (rows === null) withMany.add(at);
+      else use(at, { rows, total });
+    });
+  };
+  const { few, many } = source.statements.addresses;
+  await read(few, inputs);
+  await read(
+    many,
+    inputs.filter(({ at }) => withMany.has(at)),
   );
 }
 
@@ -295,9 +308,6 @@ export function forwardSql({ namespaces, hasRecords }: NamesToRead, address: str
 /** Up to which number the names of an address are counted, including names that it no longer owns. */
 export const maxCountedOfAddress = 1_000;
 
-// Up to this many candidates are read at once; a name that an address holds in two ways counts twice.
-const few = 100;
-
 const isAsked = "(q.namespaces IS NULL OR names.home = ANY (q.namespaces))";
 const isOwner = `q.owner AND names.owner = q.address AND ${isAsked}`;
 const isManager = `q.manager AND names.manager = q.address AND ${isAsked}`;
@@ -312,51 +322,23 @@ const buildExtra = (claims: NamesToRead) => ({
   relations,
 });
 
-/**
- * SQL of the names of an address with few: `n` candidates, the `total` of its own, and rows. Beyond that only `n` is
- * computed.
- */
-function fewSql(claims: NamesToRead): string {
-  const { namespaces } = claims;
-  const { held, candidates } = buildCandidatesSql(namespaces);
-  const beyond = "(o.rank, o.name, domain.id) > (q.after_rank, q.after_name, q.after_id)";
-  const row = objectText(nameText, {
-    after: "json_build_array(o.rank::text, o.name, domain.id)",
-    ...buildExtra(claims),
-  });
-  const found = `array_agg(${row} ORDER BY o.rank, o.name, domain.id) FILTER (WHERE ${isMine} AND ${beyond})`;
-  return `WITH held AS MATERIALIZED (${held})
-SELECT (SELECT count(*) FROM held) AS n, count(*) FILTER (WHERE ${isMine}) AS total,
-  '[' || coalesce(array_to_string((${found})[1:q.size + 1], ','), '') || ']' AS rows
-FROM ${candidates}${namesJoins(namespaces)}
-CROSS JOIN LATERAL (SELECT left(domain.name, 256) AS name, CASE WHEN domain.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END AS rank OFFSET 0) o
-WHERE ${hasName} AND (SELECT count(*) FROM held) <= ${few}`;
-}
+const ofAddress = (claims: NamesToRead) => ({
+  after: ["q.after_rank", "q.after_name", "q.after_id"],
+  isDescending: false,
+  limit: "(q.size + 1)",
+  extra: buildExtra(claims),
+});
 
-// SQL of what an address holds in any way, up to one more than few per way, and of these names as rows of `domain`.
-function buildCandidatesSql(namespaces: readonly IndexedNamespace[]) {
-  const ways = namesHeldBy(namespaces, "q.address");
-  const max = few + 1;
-  if (secondGeneration(namespaces) !== undefined) {
-    const ids = ways.map(({ from, where }) => `(SELECT domain.id FROM ${from} WHERE ${where} LIMIT ${max})`);
-    return {
-      held: ids.join(" UNION ALL "),
-      candidates: `(SELECT DISTINCT id FROM held) f ${nameOfNode(namespaces, "f.id")}`,
-    };
-  }
-  // Each row is read by the index that finds it. Rows that an earlier way found are left out after the limit, which so
-  // bounds what is read.
-  const rows = ways.map(({ by }, at) => {
-    const isNew = ways.slice(0, at).map((one) => `domain.${one.by} IS DISTINCT FROM q.address`);
-    const where = isNew.length === 0 ? "" : ` WHERE ${isNew.join(" AND ")}`;
-    return `SELECT * FROM (SELECT ${columns} FROM domain WHERE domain.${by} = q.address LIMIT ${max}) domain${where}`;
-  });
-  return { held: rows.join(" UNION ALL "), candidates: "held domain" };
+function fewOfAddressSql(claims: NamesToRead): string {
+  const rank = `CASE WHEN domain.name = c.claim THEN 0 WHEN ${isOwner} THEN 1 ELSE 2 END`;
+  const order = [{ sql: rank, type: "int" as const }, ...byName];
+  const branches = namesHeldBy(claims.namespaces, "q.address").map((held) => ({ ...held, order }));
+  return fewSql(claims.namespaces, { branches, filters: [isMine], ...ofAddress(claims) });
 }
 
 // Reads the indexes by holder in order, each as far as a page needs. Names that the address only manages come last, if
 // the page has room.
-function manySql(claims: NamesToRead): string {
+function manyOfAddressSql(claims: NamesToRead): string {
   const { namespaces } = claims;
   const ranked = (rank: number, { from, where, ...sorted }: RankedSource, derived: string): Branch => ({
     from,
@@ -377,10 +359,7 @@ function manySql(claims: NamesToRead): string {
         .map((found) => ranked(2, found, `${isManager} AND (${isOwner}) IS NOT TRUE`)),
     ],
     filters: [],
-    after: ["q.after_rank", "q.after_name", "q.after_id"],
-    isDescending: false,
-    limit: "(q.size + 1)",
-    extra: buildExtra(claims),
+    ...ofAddress(claims),
   });
   const branches = held.map(({ from, where }) => ({ from, where, order: [] }));
   const total = countSql(namespaces, { branches, filters: [isMine] }, maxCountedOfAddress);
@@ -389,12 +368,11 @@ function manySql(claims: NamesToRead): string {
 
 type RankedSource = Pick<Held, "from" | "where" | "name" | "id">;
 
-function namesOfAddressesSql(claims: NamesToRead): string {
+// `names`: SQL of `total` and `rows` for each address.
+function namesOfAddressesSql(claims: NamesToRead, names: string): string {
   const claim = claimSql(claims, "q.address", "q.reverse");
-  return `SELECT concat('{"at":', q.at, ',"total":', n.total, ',"rows":', n.rows, '}')
+  return planOnce(`SELECT concat('{"at":', q.at, ',"total":', n.total, ',"rows":', coalesce(n.rows, 'null'), '}')
 FROM json_to_recordset($2::json) AS q (at int, address text, owner boolean, manager boolean, size int, reverse text, after_rank int, after_name text, after_id text, namespaces int[])
 CROSS JOIN LATERAL (SELECT ${claim} AS claim OFFSET 0) c
-CROSS JOIN LATERAL (${fewSql(claims)}) few
-CROSS JOIN LATERAL (SELECT few.total, few.rows WHERE few.n <= ${few}
-  UNION ALL SELECT m.total, m.rows FROM (${manySql(claims)}) m WHERE few.n > ${few}) n`;
+CROSS JOIN LATERAL (${names}) n`);
 }

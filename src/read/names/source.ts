@@ -17,7 +17,7 @@ export type NamesSource = {
   /** Whether resolver records are indexed with their values. */
   hasRecords: boolean;
   /** Lookups by key: long texts, planned once per connection. */
-  statements: { names: LookUp; paths: LookUp; addresses: string };
+  statements: { names: LookUp; paths: LookUp; addresses: Readonly<Record<"few" | "many", string>> };
 };
 
 /** Collects the values of a statement. */
