@@ -144,7 +144,8 @@ async function explainForAny(sql: string, values: readonly string[]) {
   await generated.run(`PREPARE planned_once AS ${sql}`);
   try {
     const given = values.map((value) => `'${value.replaceAll("'", "''")}'`).join(", ");
-    return await generated.run(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE planned_once(${given})`);
+    const run = given === "" ? "planned_once" : `planned_once(${given})`;
+    return await generated.run(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${run}`);
   } finally {
     await generated.run("DEALLOCATE planned_once");
     await generated.run("RESET plan_cache_mode");

@@ -2,6 +2,7 @@ import type { Hex } from "viem";
 import type { Meta } from "../as-of.ts";
 import type { Database } from "../sql/client.ts";
 import { currentMoment } from "../sql/moment.ts";
+import { planOnce } from "../sql/prepared.ts";
 import type { NamesSource, StatementCall } from "./source.ts";
 import { secondGeneration } from "./stored-name.ts";
 // Names that a bound leaves out.
@@ -10,7 +11,9 @@ import { secondGeneration } from "./stored-name.ts";
 export type NamesOf = { holder: Hex } | { registry: Hex };
 
 const leavesOut = (chainId: number, where = "true") =>
-  `SELECT EXISTS (SELECT FROM v2_contracts c WHERE c.chain_id = ${chainId} AND c.leaves_out AND ${where})::text`;
+  planOnce(
+    `SELECT EXISTS (SELECT FROM v2_contracts c WHERE c.chain_id = ${chainId} AND c.leaves_out AND ${where})::text`,
+  );
 
 // Whether any registry leaves names out, which few indexes have: read once for each block.
 const anyLeftOut = new WeakMap<object, { heads: string; read: Promise<(string | null)[]> }>();
