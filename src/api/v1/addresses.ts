@@ -62,6 +62,7 @@ import { refuse } from "../../read/refusal.ts";
 import { primaryNameClaim } from "../../read/resolution/resolve.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../../read/roles/holders.ts";
 import { withSummaries } from "../../read/roles/permissions.ts";
+import { planOnce } from "../../read/sql/prepared.ts";
 import { askChain, type ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { cursorParameters } from "../kit/paging.ts";
@@ -192,6 +193,8 @@ export const addressNames = endpoint({
         coin_type === "60" &&
         Object.values(given).every((one) => one === undefined),
       isDescending: order === "desc",
+      // Names by roles alone are in the order of another row.
+      hasFew: !isResolving && relation.of.join() !== "role_holder",
       branches: (statement) => {
         const { branches, filters } = buildBranches(asked, statement);
         const ofParent = parent && `domain.parent_id = ${statement.bind(nameIn(parent).node)}`;
@@ -227,7 +230,7 @@ export const addressNames = endpoint({
 async function describeRolesNotRead({ lookup, address, relation }: AddressRequest, call: StatementCall) {
   const v2 = secondGeneration(lookup.namespaces);
   if (v2 === undefined || !relation.of.includes("role_holder")) return {};
-  const sql = `SELECT (${hasMoreRoles(v2, "$1")})::text`;
+  const sql = planOnce(`SELECT (${hasMoreRoles(v2, "$1")})::text`);
   const [isMore] = await lookup.database.row(sql, [address], call.request.raw.signal);
   const reason = { unsupported_fields: ["relations"], unsupported_reason: "roles_above_limit" };
   return isMore === "true" ? { completeness: "partial" as const, ...reason } : {};

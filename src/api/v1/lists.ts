@@ -2,7 +2,7 @@ import { z } from "zod/v4";
 import { namePlugins } from "../../deployments/deployments.ts";
 import { describePosition, metaSchema } from "../../read/as-of.ts";
 import { type NamesOf, namesLeftOut } from "../../read/names/left-out.ts";
-import { countSql, type FoundNames, type ListOptions, listSql } from "../../read/names/lists.ts";
+import { countSql, type FoundNames, fewSql, type ListOptions, listSql } from "../../read/names/lists.ts";
 import { type NameRow, rowSchema } from "../../read/names/rows.ts";
 import {
   type Binder,
@@ -61,6 +61,8 @@ type List = {
   isDescending?: boolean;
   /** Whether connections plan it once: for the few forms of a list that most requests have. */
   isCommon?: boolean;
+  /** Whether most of these lists have few names; their branches have no conditions on `names`. */
+  hasFew?: boolean;
   /** Up to which number the total is counted; without it there is no total. */
   maxCounted?: number | undefined;
   /** Whose names the list has, if not all. */
@@ -68,31 +70,56 @@ type List = {
   show: (one: Listed) => NameRow;
 };
 
-/** A page of a list, by one statement, and another for its total. */
+/** A page of a list, by one statement, and another for its total; by one for both if the list has few names. */
 export async function listPage(
   { lookup }: LookupContext,
-  call: StatementCall & { query: CursorQuery },
-  { list, branches: find, extra, isDescending = false, isCommon = false, maxCounted, of, show }: List,
+  call: ListCall,
+  { maxCounted, hasFew = false, of, show, ...list }: List,
 ) {
+  const read = async () =>
+    (hasFew && (await readFew(lookup, call, list))) || readMany(lookup, call, { ...list, maxCounted });
+  const [leftOut, { opened, rows, total }] = await Promise.all([namesLeftOut(lookup, call, of), read()]);
+  const { shown, page } = opened.of(rows, maxCounted ? total : null);
+  const meta = { ...describePosition(call.current, lookup.hashOf), ...leftOut };
+  return { status: 200 as const, body: { data: shown.map(show), page, meta } };
+}
+
+type ListCall = StatementCall & { query: CursorQuery };
+type FoundList = Omit<List, "of" | "show">;
+type NamesOfLists = LookupContext["lookup"];
+
+// `page` binds the values of the page to the statement.
+function openList(lookup: NamesOfLists, call: ListCall, { list, branches, extra, ...form }: FoundList) {
+  const { isCommon = false, isDescending = false } = form;
   const statement = openStatement(lookup, call, { isCommon });
-  const found = find(statement);
+  const found = branches(statement);
   const opened = openPage(call.query, list, listSortTypes(found.branches[0]?.order ?? []));
-  const total = maxCounted
-    ? statement.count(countSql(lookup.namespaces, found, maxCounted), maxCounted)
-    : null;
-  const options = {
+  const page = (): ListOptions => ({
     ...found,
     after: opened.after?.map(statement.bind),
     isDescending,
     limit: opened.limit,
     extra: extra?.(statement),
-  };
-  const [leftOut, ...rows] = await Promise.all([
-    namesLeftOut(lookup, call, of),
-    statement.rows<Listed>(listSql(lookup.namespaces, options)),
-    total,
+  });
+  return { statement, found, opened, page };
+}
+
+async function readMany(lookup: NamesOfLists, call: ListCall, list: FoundList) {
+  const { maxCounted, ...given } = list;
+  const { statement, found, opened, page } = openList(lookup, call, given);
+  const [total, rows] = await Promise.all([
+    maxCounted ? statement.count(countSql(lookup.namespaces, found, maxCounted), maxCounted) : null,
+    statement.rows<Listed>(listSql(lookup.namespaces, page())),
   ]);
-  const { shown, page } = opened.of(...rows);
-  const meta = { ...describePosition(call.current, lookup.hashOf), ...leftOut };
-  return { status: 200 as const, body: { data: shown.map(show), page, meta } };
+  return { opened, rows, total };
+}
+
+// Undefined if the list has many names.
+async function readFew(lookup: NamesOfLists, call: ListCall, list: FoundList) {
+  const { statement, opened, page } = openList(lookup, call, list);
+  const few = fewSql(lookup.namespaces, page());
+  const { rows, total } = await statement.one<{ total: number; rows: Listed[] | null }>(
+    `SELECT concat('{"total":', f.total, ',"rows":', coalesce(f.rows, 'null'), '}') FROM (${few}) f`,
+  );
+  return rows === null ? undefined : { opened, rows, total };
 }

@@ -53,6 +53,8 @@ export function openStatement(
     bind,
     /** The rows of a list, from the values bound so far. */
     rows: <T>(sql: string): Promise<T[]> => run(sql),
+    /** The object of a statement that selects the text of one, likewise. */
+    one: <T extends object>(sql: string): Promise<T> => run(sql),
     /** A count up to `max`, likewise; null beyond. */
     count: async (sql: string, max: number): Promise<number | null> => {
       const count = await run(sql);
