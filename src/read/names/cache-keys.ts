@@ -1,9 +1,9 @@
 import type { Hex } from "viem";
 import { isNode } from "../../ens/given-names.ts";
-import { namehash, namesAbove } from "../../ens/names.ts";
 import { reverseNode } from "../../ens/reverse-names.ts";
 import type { IndexedNamespace } from "./indexed-namespaces.ts";
 import { secondGeneration } from "./stored-name.ts";
+import { parseNamePath } from "./v2-walk.ts";
 
 // Surrogate keys (docs/events.md): what a response contains, and what an event invalidates. A message of the feed has a
 // key of each response that its event changes. Names depend on those above them in ENSv2, so responses have the keys of
@@ -36,8 +36,8 @@ const maxLevels = 16;
  */
 export function keysOfName(text: string): string[] {
   if (isNode(text)) return [unkeyed];
-  const names = text.split(".").length > maxLevels ? [] : namesAbove(text);
-  return names.length === 0 ? [keyOfAll] : names.map((name) => nameKey(namehash(name)));
+  const nodes = text.split(".").length > maxLevels ? [] : parseNamePath(text).nodes;
+  return nodes.length === 0 ? [keyOfAll] : nodes.map(nameKey).reverse();
 }
 
 /** Keys of what an address holds, claims or received; its claim is with its reverse name. */

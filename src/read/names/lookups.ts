@@ -201,12 +201,16 @@ export async function readNameOfPath(
   given: string,
   call: StatementCall & { withRecords?: boolean },
 ) {
-  const [one] = await readGivenNames(source, call, { given: [given], withRecords: call.withRecords });
-  const name = readName(given);
+  const asked = { given: [given], withRecords: call.withRecords };
+  const [{ name, found } = { name: readName(given), found: null }] = await readGivenNames(
+    source,
+    call,
+    asked,
+  );
   // The row of a node tells what is above it.
-  const asked = isNode(given) && one?.found ? [] : [given, "fault" in name ? given : name.name];
-  addKeys(call, ...asked.flatMap(keysOfName));
-  if (!one?.found) {
+  const texts = new Set(isNode(given) && found ? [] : [given, "fault" in name ? given : name.name]);
+  addKeys(call, ...[...texts].flatMap(keysOfName));
+  if (!found) {
     nameIn(given);
     const [later] =
       currentMoment() === undefined
@@ -215,10 +219,10 @@ export async function readNameOfPath(
     if (later?.found) return refuse("not_found", "The name did not exist yet at that block or time");
     return refuse("not_found", "The index has never seen this name");
   }
-  const { row } = one.found;
-  addKeys(call, nameKey(row.node), ...keysOfName(row.name));
+  const { row } = found;
+  addKeys(call, nameKey(row.node), ...(texts.has(row.name) ? [] : keysOfName(row.name)));
   const isTyped = !("fault" in name || isNode(given)) && name.node === row.node;
-  return { found: one.found, node: row.node, name: isTyped ? name.name : row.name };
+  return { found, node: row.node, name: isTyped ? name.name : row.name };
 }
 
 /**
