@@ -378,7 +378,7 @@ SELECT (SELECT count(*) FROM name_sales s WHERE ${filter})::text, (
 )::text`;
 
 const ofAll = salesSql("true");
-const ofOne = salesSql("s.domain_id = $3");
+const ofOne = planOnce(salesSql("s.domain_id = $3"));
 
 /** GET /api/name-sales. */
 export const nameSales = endpoint({
