@@ -6,13 +6,15 @@ import { createDatabase } from "./client.ts";
 function failing(failures: readonly object[]) {
   const left = [...failures];
   const counts = { tried: 0 };
-  const query = async ({ text }: { text: string }) => {
+  const run = async (text: string) => {
     if (text !== "SELECT 1") return { rows: [] };
     counts.tried += 1;
     const failure = left.shift();
     if (failure !== undefined) throw Object.assign(new Error(), failure);
     return { rows: [["1"]] };
   };
+  const query = ({ text }: { text: string }, done: (...result: unknown[]) => void) =>
+    void run(text).then((result) => done(null, result), done);
   const pool = { options: {}, query, connect: async () => ({ query, release: () => undefined }) };
   const read = (limits = {}) =>
     createDatabase(pool as unknown as Pool, limits).row("SELECT 1", [], new AbortController().signal);

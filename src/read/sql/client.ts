@@ -90,6 +90,17 @@ const settingsSql = (set: "SET" | "SET LOCAL", timeoutMs: number) =>
     .map((setting) => `${set} ${setting}`)
     .join("; ");
 
+type Query = Parameters<PoolClient["query"]>[0];
+type Result = Awaited<ReturnType<PoolClient["query"]>>;
+
+// Runs a statement on a connection. Results of node-postgres' own promises stay in memory until the next collection of
+// the whole heap.
+const ask = (client: PoolClient, query: Query) =>
+  new Promise<Result>((resolve, reject) => {
+    const done = (error: Error | null, result: Result) => (error ? reject(error) : resolve(result));
+    (client as { query(query: Query, done: unknown): void }).query(query, done);
+  });
+
 type Session = { planning: Planning | undefined; names: Set<string>; characters: number };
 
 // Connections that have the session settings: their plan cache mode, and the statements of clients that they have
@@ -100,10 +111,10 @@ function createSessions(timeoutMs: number) {
     /** Prepares a connection for a statement. */
     async prepare(client: PoolClient, text: string, prepared: Prepared | undefined): Promise<void> {
       const session = sessions.get(client) ?? { planning: undefined, names: new Set(), characters: 0 };
-      if (!sessions.has(client)) await client.query({ text: settingsSql("SET", timeoutMs) });
+      if (!sessions.has(client)) await ask(client, { text: settingsSql("SET", timeoutMs) });
       sessions.set(client, session);
       const planning = prepared?.planning ?? "force_custom_plan";
-      if (session.planning !== planning) await client.query({ text: `SET plan_cache_mode = ${planning}` });
+      if (session.planning !== planning) await ask(client, { text: `SET plan_cache_mode = ${planning}` });
       session.planning = planning;
       if (!prepared?.isOfClient || session.names.has(prepared.name)) return;
       session.names.add(prepared.name);
@@ -123,7 +134,7 @@ function createPooled(
   const local =
     schema && `; SET LOCAL search_path = ${quoted(schema)}; ${settingsSql("SET LOCAL", timeoutMs)}`;
   const begin = (client: PoolClient, level: "READ COMMITTED" | "REPEATABLE READ") =>
-    client.query({ text: `BEGIN ISOLATION LEVEL ${level} READ ONLY${local ?? ""}` });
+    ask(client, { text: `BEGIN ISOLATION LEVEL ${level} READ ONLY${local ?? ""}` });
 
   const once: Run = async (text, values, signal, take) => {
     const client = await pool.connect();
@@ -143,17 +154,17 @@ function createPooled(
       signal.throwIfAborted();
       signal.addEventListener("abort", cancel, { once: true });
       if (moment !== undefined) {
-        end = () => fails(client.query({ text: "ROLLBACK" }));
+        end = () => fails(ask(client, { text: "ROLLBACK" }));
         await begin(client, "REPEATABLE READ");
-        checkMoment(await client.query({ ...momentQuery(moment), rowMode: "array" }));
+        checkMoment(await ask(client, { ...momentQuery(moment), rowMode: "array" }));
       }
       const types = { getTypeParser: () => readUpTo(responseBytes, cancel, take) };
       // The three statements of a transaction leave together. Without the first, the second may have read other tables.
       const begun = isAlone ? begin(client, "READ COMMITTED") : undefined;
       const asked = { name: prepared?.name, text, values: [...values], types };
-      const reading = client.query({ ...asked, rowMode: "array" });
+      const reading = ask(client, { ...asked, rowMode: "array" });
       if (isAlone) {
-        const committed = fails(client.query({ text: "COMMIT" }));
+        const committed = fails(ask(client, { text: "COMMIT" }));
         end = () => committed;
       }
       const [{ rows }] = await Promise.all([reading, begun]);
