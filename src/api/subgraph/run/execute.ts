@@ -227,6 +227,9 @@ const joinableMs = 50;
 
 type Flight<Value> = { value: Promise<Value>; since: number; waiting: number; stop: AbortController };
 
+// In place of the value of a run that nobody can join any more.
+const landed = new Promise<never>(() => undefined);
+
 /**
  * Runs equal requests of the same 50 ms once. A run stops when all who wait for it have gone. If it ends with
  * BusyError, which may concern its first client alone, each other request runs alone.
@@ -236,11 +239,16 @@ export function joinEqual<Value>(now: () => number = () => performance.now()) {
 
   function begin(key: string, run: (signal: AbortSignal) => Promise<Value>): Flight<Value> {
     const stop = new AbortController();
-    const flight = { value: run(stop.signal), since: now(), waiting: 0, stop };
+    const value = run(stop.signal);
+    const flight: Flight<Value> = { value, since: now(), waiting: 0, stop };
     flights.set(key, flight);
-    const land = () => void (flights.get(key) === flight && flights.delete(key));
+    // A map that grows keeps its former entries in memory until the next collection of the whole heap.
+    const land = () => {
+      if (flights.get(key) === flight) flights.delete(key);
+      flight.value = landed;
+    };
     stop.signal.addEventListener("abort", land);
-    flight.value.then(land, land);
+    value.then(land, land);
     return flight;
   }
 
