@@ -31,7 +31,7 @@ if (options.against === undefined) throw new Error("--against takes the folder o
 const other = resolve(options.against);
 
 // Requests of a kind in a turn, and turns.
-const [requestsOfTurn, turns] = [100, 4];
+const [requestsOfTurn, turns] = [150, 5];
 const tolerance = 1.05;
 
 /** What was measured of a checkout, by row. */
@@ -134,10 +134,11 @@ async function findPostmaster(url: string): Promise<number> {
   return readParent(found?.parent ?? "");
 }
 
-/** Processor seconds of the children of a process, of those that have ended too. */
+/** Processor seconds of a process and its children, of those that have ended too. */
 function sumProcessorSeconds(parent: number): number {
   const children = readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && readParent(pid) === parent);
-  return children.reduce((sum, pid) => sum + readProcessorSeconds(Number(pid)), 0);
+  const own = readProcessorSeconds(parent, { withEnded: true });
+  return children.reduce((sum, pid) => sum + readProcessorSeconds(Number(pid)), own);
 }
 
 function readParent(pid: string): number {

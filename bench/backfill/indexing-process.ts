@@ -9,7 +9,7 @@ export const realRoot = fileURLToPath(new URL("../..", import.meta.url));
 const ponder = "node_modules/ponder/dist/esm/bin/ponder.js";
 
 /**
- * Seconds of the backfill; processor seconds of the process until its first batch, and from there to the end of the
+ * Seconds of the backfill; processor seconds of the process until it begins to index, and from there to the end of the
  * backfill; its largest memory.
  */
 export type Indexed = Record<"seconds" | "startSeconds" | "processorSeconds" | "peakMegabytes", number>;
@@ -43,12 +43,12 @@ type Job = {
 export async function indexOnce(job: Job): Promise<Indexed> {
   const { name, seeEntry, whenComplete } = job;
   let peakMegabytes = 0;
-  let atFirstBatch: number | undefined;
+  let atBegin: number | undefined;
   const completed = Promise.withResolvers<number>();
   const service = startService(job, (entry) => {
     const { msg, level, duration = 0, error } = entry;
     if (level >= 50) completed.reject(new Error(`${name}: ${msg} ${JSON.stringify(error)}`));
-    if (msg === "Indexed block range") atFirstBatch ??= readProcessorSeconds(service.pid);
+    if (msg === "Started backfill indexing") atBegin ??= readProcessorSeconds(service.pid);
     seeEntry?.(entry, usage);
     if (msg === "Completed backfill indexing across all chains") completed.resolve(duration);
   });
@@ -64,7 +64,7 @@ export async function indexOnce(job: Job): Promise<Indexed> {
   }, 250);
   try {
     const seconds = (await completed.promise) / 1000;
-    const startSeconds = atFirstBatch ?? 0;
+    const startSeconds = atBegin ?? 0;
     const processorSeconds = usage().processorSeconds - startSeconds;
     await whenComplete?.(service.pid);
     return { seconds, startSeconds, processorSeconds, peakMegabytes };
