@@ -1,11 +1,11 @@
-// What a change costs, in two minutes: processor time of a start, of a warm backfill and of ten kinds of requests, memory
-// and disk, as ratios to another checkout of this project (with its packages installed).
+// What a change costs, in two minutes: processor time of a start, of a warm backfill and of ten kinds of requests,
+// memory and disk, as ratios to another checkout of this project (with its packages installed).
 //
 //   node cli/with-node.mjs bench/budget.ts --against CHECKOUT [--logs 50000] [--rounds 2]
 //
-// Both checkouts start and index at the same time, so that other work on the machine slows both; then they get each kind
-// of request in turn. Processor time of requests includes that of Postgres. A ratio above 1 means that this checkout takes
-// more; above the tolerance, the row fails and so does the command.
+// Both checkouts start and index at the same time, so that other work on the machine slows both; then they get each
+// kind of request in turn. Processor time of requests includes that of Postgres. A ratio above 1 means that this
+// checkout takes more; above the tolerance, the row fails and so does the command.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";

@@ -26,8 +26,8 @@ type Select = {
 const upToLogs = ["select_blocks", "select_transactions", "select_transaction_receipts"];
 
 /**
- * The connection for one call of Ponder's `getEventData`. It reads blocks and transactions after the logs and, if a limit
- * cuts these, up to the last of them. It builds rows without drizzle.
+ * The connection for one call of Ponder's `getEventData`. It reads blocks and transactions after the logs and, if a
+ * limit cuts these, up to the last of them. It builds rows without drizzle.
  */
 export function withNarrowReads(qb: SyncConnection): SyncConnection {
   let lastOfLogs: Promise<bigint | undefined> | undefined;

@@ -17,8 +17,8 @@ export function readNeededColumns(): void {
 const logsOfBatch = 24_000;
 
 /**
- * Makes the batches of a backfill twice as large as Ponder's, which hold 12,000 logs: a row that several events change is
- * written less often, for some 30 MB of memory. Does nothing outside of Ponder. Throws PonderDiffersError.
+ * Makes the batches of a backfill twice as large as Ponder's, which hold 12,000 logs: a row that several events change
+ * is written less often, for some 30 MB of memory. Does nothing outside of Ponder. Throws PonderDiffersError.
  */
 export function enlargeBatches(scope: object = globalThis): void {
   if (!("PONDER_COMMON" in scope)) return;

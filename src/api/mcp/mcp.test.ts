@@ -218,6 +218,7 @@ describe("refusals are results", () => {
     ["lookup", {}, /^inputs: /],
     ["lookup", { inputs: [], profile: "all" }, /^profile: /],
     ["lookup", { inputs: [{ name: "plain.eth" }] }, /^inputs.0: /],
+    ["lookup", { inputs: ["plain.eth"], at: "yesterday" }, /^at must be Unix seconds/],
     ["expiring_names", { namespace: "nowhere", expires_after: "0" }, /./],
     ["statistics", { figure: "registrations" }, /^A plugin that this endpoint needs is not active\./],
   ])("%s %j", async (tool, given, expected) => {

@@ -67,14 +67,15 @@ function createTool(name: string, endpoint: ToolEndpoint, changes: ToolChanges =
       const { data, error } = params.safeParse(given);
       const [issue] = error?.issues ?? [];
       const checked = data ?? refuse("invalid_input", `${issue?.path.join(".")}: ${issue?.message}`);
-      if (changes.body) return { endpoint, params: {}, query: {}, body: changes.body(checked) };
+      // The endpoint checks its query.
+      const others = Object.fromEntries(Object.entries(given).filter(([key]) => !(key in checked)));
+      const ownQuery = listTexts(others);
+      if (changes.body) return { endpoint, params: {}, query: ownQuery, body: changes.body(checked) };
       // URLs drop such parts of a path, and with them the route.
       if (Object.values(checked).some((text) => /^\.{0,2}$/.test(String(text))))
         refuse("invalid_input", "An empty string, . and .. are not names");
-      // The endpoint checks its query.
-      const others = Object.fromEntries(Object.entries(given).filter(([key]) => !(key in checked)));
       const chosen = changes.endpointOf?.(checked) ?? endpoint;
-      const request = { endpoint: chosen, params: listTexts(checked), query: listTexts(others) };
+      const request = { endpoint: chosen, params: listTexts(checked), query: ownQuery };
       if (buildLink(request).length <= maxHeaderSize) return request;
       return refuse("invalid_input", "The arguments exceed the URL length limit");
     },

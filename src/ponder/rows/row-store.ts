@@ -360,10 +360,11 @@ async function learnKeys({ tables, connection }: HandlerRows): Promise<void> {
  */
 function copyAhead(store: HandlerRows, known: KnownRows): void {
   const { shape, written } = known;
+  if (store.connection === undefined) return;
   const rows = sortChanges(known).inserted;
   const text = shape.copyText(rows);
   store.isUncertain = true;
-  const copied = loadCopy(requireConnection(store))(shape.table, text).catch((error) => {
+  const copied = loadCopy(store.connection)(shape.table, text).catch((error) => {
     throw explainError(known, error);
   });
   // The flush throws it.

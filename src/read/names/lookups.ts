@@ -243,9 +243,9 @@ type FoundAddress = { rows: Listed[]; total: number };
 type RowOfAddress = { at: number; rows: Listed[] | null; total: number };
 
 /**
- * Reads the names of many addresses by one statement, and by another those of addresses with many names: it is ten times
- * as long, and a server sets up all of it for each run. `use` receives each address's position and names, in any order,
- * perhaps twice.
+ * Reads the names of many addresses by one statement, and by another those of addresses with many names: it is ten
+ * times as long, and a server sets up all of it for each run. `use` receives each address's position and names, in
+ * any order, perhaps twice.
  */
 export async function readAddresses(
   source: NamesSource,

@@ -91,13 +91,13 @@ const settingsSql = (set: "SET" | "SET LOCAL", timeoutMs: number) =>
     .join("; ");
 
 type Query = Parameters<PoolClient["query"]>[0];
-type Result = Awaited<ReturnType<PoolClient["query"]>>;
+type QueryResult = Awaited<ReturnType<PoolClient["query"]>>;
 
 // Runs a statement on a connection. Results of node-postgres' own promises stay in memory until the next collection of
 // the whole heap.
 const ask = (client: PoolClient, query: Query) =>
-  new Promise<Result>((resolve, reject) => {
-    const done = (error: Error | null, result: Result) => (error ? reject(error) : resolve(result));
+  new Promise<QueryResult>((resolve, reject) => {
+    const done = (error: Error | null, result: QueryResult) => (error ? reject(error) : resolve(result));
     (client as { query(query: Query, done: unknown): void }).query(query, done);
   });
 
