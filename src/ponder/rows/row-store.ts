@@ -328,6 +328,8 @@ function forget(store: HandlerRows): void {
 /** Reads rows by key from the database, so that `peek` returns them. */
 async function load(store: HandlerRows, known: KnownRows, wanted: ReadonlyMap<string, Row>): Promise<void> {
   const { rows, shape } = known;
+  // Postgres would refuse the read after a refused copy, without its reason.
+  await Promise.all(store.ahead);
   const stored = await loadRows(requireConnection(store), shape, [...wanted.values()]);
   // Handlers see no row without a label that is known by now, so they write none either.
   const found = (await shared().healRows?.(shape.name, stored)) ?? stored;
