@@ -1,4 +1,4 @@
-// What a change costs, in two minutes: processor time of a start, of a warm backfill and of ten kinds of requests,
+// What a change costs, in three minutes: processor time of a start, of a warm backfill and of ten kinds of requests,
 // memory and disk, as ratios to another checkout of this project (with its packages installed).
 //
 //   node cli/with-node.mjs bench/budget.ts --against CHECKOUT [--logs 50000] [--rounds 2]
