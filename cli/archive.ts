@@ -1,14 +1,17 @@
+import { Option } from "@commander-js/extra-typings";
 import { openNodes } from "../src/archive/ask.ts";
 import { type ArchiveCheck, checkArchive, compareWithNode } from "../src/archive/check.ts";
 import { fetchArchive, nameOfLocation, readManifest } from "../src/archive/folder.ts";
 import { recordHeaders } from "../src/archive/headers.ts";
 import { levels, type Manifest, type Proof, type Segment } from "../src/archive/manifest.ts";
 import { exportCache } from "../src/archive/ponder-cache.ts";
+import { findDataset, recordFromPortal } from "../src/archive/portal.ts";
 import { recordChain } from "../src/archive/record.ts";
 import { describeWanted } from "../src/archive/wanted.ts";
 import type { IndexedChain } from "../src/config/chains.ts";
 import type { Config } from "../src/config/environment.ts";
 import { countNoun } from "../src/log/json-log.ts";
+import { createProgressLog } from "../src/log/progress-log.ts";
 import { joinRanges } from "../src/operations/cache.ts";
 import {
   createProgram,
@@ -40,6 +43,11 @@ command(
   "record",
   `Fetches what the archive lacks from the RPC URLs up to the finalized block: logs of the contracts that any plugin reads, their blocks' headers, and the senders of their transactions. Resumes an interrupted run.`,
 )
+  .addOption(
+    new Option("--from <source>", "a portal streams ranges of blocks; RPC adds what its datasets lack")
+      .choices(["rpc", "portal"])
+      .default("rpc"),
+  )
   .option("--to <block>", "the last block, if it is final", parseWhole)
   .option("--receipts", "records whole blocks, so that missing logs are noticed; many times as large")
   .option(
@@ -81,10 +89,12 @@ command("check", "Recomputes everything that an archive claims. Exit code 1 if a
 const say = (line: string) => console.error(line);
 const format = (value: number) => Math.round(value).toLocaleString("en");
 
-const createProgressReport =
-  (chain: string) =>
-  ({ at, logs, bytes }: { at: number; logs: number; bytes: number }) =>
-    say(`${chain}: block ${format(at)}, ${format(logs)} logs, ${format(bytes)} bytes`);
+/** Returns a function that logs how far a recording is. */
+function createProgressReport(chain: string) {
+  const report = createProgressLog(process.stderr, { unit: "logs" });
+  report(chain, 0, 0);
+  return (logs: number, share: number) => report(chain, logs, share);
+}
 
 /** Folder of the archive, its source (the folder or a URL), and the configuration. */
 type Where = { folder: string; source: string; config: Config };
@@ -93,13 +103,21 @@ type Where = { folder: string; source: string; config: Config };
 async function reportByChain(
   asked: { folder?: string; chain?: number },
   work: (where: Where, chain: IndexedChain) => Promise<string>,
+  areAtOnce = false,
 ): Promise<string> {
   const config = loadConfig();
   const chains = selectChains(config, asked.chain);
   const own = config.archive === undefined || isUrl(config.archive) ? "archive" : config.archive;
   const where = { folder: asked.folder ?? own, source: asked.folder ?? config.archive ?? own, config };
+  const lineOf = async (chain: IndexedChain) => `${chain.name} (${chain.id}): ${await work(where, chain)}`;
   const lines: string[] = [];
-  for (const chain of chains) lines.push(`${chain.name} (${chain.id}): ${await work(where, chain)}`);
+  if (!areAtOnce) for (const chain of chains) lines.push(await lineOf(chain));
+  // The fault of one chain does not end the work for others.
+  const results = areAtOnce ? await Promise.allSettled(chains.map(lineOf)) : [];
+  for (const result of results) {
+    if (result.status === "rejected") throw result.reason;
+    lines.push(result.value);
+  }
   return lines.join("\n");
 }
 
@@ -201,29 +219,57 @@ function describeVerdict(found: ArchiveCheck, isCompared: boolean): string {
   return open > 0 ? `${shown} ${openText}: raise --samples.` : shown;
 }
 
-type Recorded = { folder?: string; chain?: number; to?: number; receipts?: true; headers?: true };
+type Recorded = {
+  folder?: string;
+  chain?: number;
+  to?: number;
+  receipts?: true;
+  headers?: true;
+  from?: string;
+};
 
-const recordAll = (asked: Recorded) =>
-  reportByChain(asked, async ({ folder, config }, chain) => {
-    const wanted = describeWanted(config, chain.name);
-    const { ask, width, finalizedBlock } = openNodes(chain, {
-      perSecond: config.rpcRequestsPerSecond,
-      log: say,
-    });
-    const finalized = await finalizedBlock();
-    const range = { from: wanted.first, to: Math.min(asked.to ?? finalized, finalized) };
-    say(`${chain.name}: blocks ${format(range.from)} to ${format(range.to)}`);
-    const recorded = await recordChain({
-      ...{ ...wanted, folder, range, chainId: chain.id, ask, width },
-      withReceipts: asked.receipts === true,
-      progress: createProgressReport(chain.name),
-    });
-    if (asked.headers)
-      await recordHeaders(recorded, {
-        ...{ folder, range, ask, width },
-        progress: (at) => say(`${chain.name}: headers up to block ${format(at)}`),
+function recordAll(asked: Recorded): Promise<string> {
+  if (asked.from === "portal" && asked.receipts)
+    throw new PreflightError(
+      "A portal sends whole blocks one request at a time. Record with --receipts over RPC, or from the portal without.",
+    );
+  return reportByChain(
+    asked,
+    async ({ folder, config }, chain) => {
+      const wanted = describeWanted(config, chain.name);
+      const { ask, width, finalizedBlock } = openNodes(chain, {
+        perSecond: config.rpcRequestsPerSecond,
+        log: say,
       });
-    return formatSummary(recorded);
-  });
+      const finalized = await finalizedBlock();
+      const range = { from: wanted.first, to: Math.min(asked.to ?? finalized, finalized) };
+      say(`${chain.name}: blocks ${format(range.from)} to ${format(range.to)}`);
+      const options = { ...wanted, folder, range, chainId: chain.id, ask };
+      if (asked.from === "portal") await recordDataset(options, config, chain);
+      const progress = createProgressReport(chain.name);
+      const recorded = await recordChain({
+        ...{ ...options, width, progress, withReceipts: asked.receipts === true },
+      });
+      if (asked.headers)
+        await recordHeaders(recorded, {
+          ...{ folder, range, ask, width },
+          progress: (at) => say(`${chain.name}: headers up to block ${format(at)}`),
+        });
+      return formatSummary(recorded);
+    },
+    true,
+  );
+}
+
+async function recordDataset(
+  options: Omit<Parameters<typeof recordFromPortal>[0], "dataset" | "log" | "progress">,
+  { portal }: Config,
+  { id, name }: IndexedChain,
+): Promise<void> {
+  const dataset = findDataset(portal, id);
+  const log = (line: string) => say(`${name}: ${line}`);
+  if (dataset === undefined) return log("no portal has a dataset of it, so it is recorded over RPC");
+  await recordFromPortal({ ...options, log, dataset, progress: createProgressReport(name) });
+}
 
 await runProgram(archive, import.meta.url);

@@ -16,8 +16,9 @@ export async function startLine(target: string, megabits: number) {
     for await (const chunk of chunks) {
       received += chunk.length;
       const now = performance.now();
-      if (megabits > 0) freeAt = Math.max(freeAt, now) + chunk.length / (megabits * 125);
-      if (megabits > 0) await wait(freeAt - now + delayMs);
+      // A line in use brings one chunk right after another.
+      if (megabits > 0) freeAt = Math.max(freeAt, now + delayMs) + chunk.length / (megabits * 125);
+      if (megabits > 0) await wait(freeAt - now);
       yield chunk;
     }
   }

@@ -1,11 +1,16 @@
+import { text } from "node:stream/consumers";
+import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import { type Block, toBlock } from "../../devnet/chain/block.ts";
 import { createChain } from "../../devnet/chain/chain.ts";
+import { type PortalChain, startPortal } from "../../devnet/portal.ts";
+import { listen } from "../../devnet/rpc/server.ts";
 import { openManifest } from "../../src/archive/folder.ts";
 import { addSegment, archivedBlock, logsOfSegment } from "../../src/archive/record.ts";
+import { type ArchivedBlock, readSegment, rpcLogs } from "../../src/archive/segment.ts";
 import { describeWanted } from "../../src/archive/wanted.ts";
 import { parseEnvironment } from "../../src/config/environment.ts";
-import type { RpcLog } from "../../src/rpc/log-answers.ts";
+import { type LogsFilter, parseLogsFilter, type RpcLog } from "../../src/rpc/log-answers.ts";
 import { generateBlocks, packed, serveChain } from "../backfill/chain.ts";
 import { generateAccount, namesHistory } from "../backfill/history.ts";
 
@@ -77,11 +82,13 @@ export async function fillArchive(folder: string, count: number) {
   }
   const sum = (of: "logs" | "bytes") => manifest.segments.reduce((all, one) => all + one[of], 0);
   return {
+    folder,
     labels,
     logs: sum("logs"),
     bytes: sum("bytes"),
     lastBlock: from - 1,
     headers,
+    manifest,
     /** Environment of an index of it, without labels, database and RPC. */
     environment: { ...environment, ARCHIVE: folder },
   };
@@ -100,4 +107,64 @@ export async function serveHead({ lastBlock, headers }: Filled) {
     return chain.head();
   };
   return { url, mine, close };
+}
+
+/** The blocks of an archive's segment, of which the last few stay in memory. */
+function createSegmentReader({ folder, manifest }: Filled) {
+  const recent = new LRUCache<string, Promise<ArchivedBlock[]>>({ max: 4 });
+  return async (from: number, to: number): Promise<ArchivedBlock[]> => {
+    const near = manifest.segments.filter((one) => one.from <= to && one.to >= from);
+    const blocks: ArchivedBlock[] = [];
+    for (const segment of near) {
+      const known = recent.get(segment.hash) ?? readSegment(folder, mainnet, segment);
+      recent.set(segment.hash, known);
+      for (const block of await known) {
+        const number = Number(block.header.number);
+        if (number >= from && number <= to) blocks.push(block);
+      }
+    }
+    return blocks;
+  };
+}
+
+/** Serves a filled archive as a portal does. */
+export function startPortalOf(filled: Filled) {
+  const read = createSegmentReader(filled);
+  const blocksOfPiece = 2_000;
+  const chain: PortalChain = {
+    first: firstBlock,
+    last: filled.lastBlock,
+    async *read(from, to) {
+      for (let at = from; at <= to; at += blocksOfPiece)
+        yield* await read(at, Math.min(to, at + blocksOfPiece - 1));
+    },
+    headerOf: (number) => filled.headers[number - firstBlock]?.fields,
+  };
+  return startPortal({ chains: { "ethereum-mainnet": chain } });
+}
+
+/** A node that has the logs and transactions of a filled archive too, in front of `serveHead`. */
+export async function serveNode(filled: Filled, head: string) {
+  const read = createSegmentReader(filled);
+  const blockAt = async (tag: unknown) => {
+    const number = Number(tag);
+    return Number.isNaN(number) ? undefined : (await read(number, number))[0];
+  };
+  const ask = async ({ method, params: [first, full] }: { method: string; params: unknown[] }) => {
+    const block = method === "eth_getBlockByNumber" && full === true ? await blockAt(first) : undefined;
+    if (block !== undefined) return { ...block.header, transactions: block.transactions };
+    if (method !== "eth_getLogs") return undefined;
+    const query = parseLogsFilter(first as LogsFilter);
+    const blocks = await read(query?.from ?? 0, query?.to ?? 0);
+    return blocks.flatMap((one) => rpcLogs(one, query));
+  };
+  return listen(async (request, response) => {
+    const body = await text(request);
+    const { id, ...call } = JSON.parse(body);
+    const result = await ask(call);
+    const send = (answer: string) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(answer);
+    if (result !== undefined) return send(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    send(await (await fetch(head, { method: "POST", body })).text());
+  });
 }

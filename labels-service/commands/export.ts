@@ -9,10 +9,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { createProgressLog, type Output } from "../../src/log/progress-log.ts";
 import { encodeHeader, encodeRecord } from "../formats/ensrainbow.ts";
 import type { FormatName } from "../formats/formats.ts";
 import { ingest } from "../ingest/ingest.ts";
-import { createProgress, type Output } from "../ingest/progress.ts";
 import type { Input } from "../ingest/read-input.ts";
 import { type DatabaseReader, flush, readDatabase } from "../store/database.ts";
 
@@ -26,7 +26,7 @@ export function exportVersion(reader: DatabaseReader, version: number, path: str
   // A symbolic link is removed, and "wx" never follows one.
   rmSync(partPath, { force: true });
   const file = openSync(partPath, "wx");
-  const progress = createProgress(stderr);
+  const progress = createProgressLog(stderr);
   try {
     const { labelSetId } = reader.facts;
     const total = reader.versions.find((row) => row.version === version)?.recordsCount ?? 0;

@@ -1,6 +1,6 @@
 import { computeDigest } from "../../src/ens/keccak.ts";
 import { isPreimage, labelKey } from "../../src/labels/digests.ts";
-import { createProgress, type Output } from "../ingest/progress.ts";
+import { createProgressLog, type Output } from "../../src/log/progress-log.ts";
 import type { DatabaseReader } from "../store/database.ts";
 
 const describedFaults = 20;
@@ -20,7 +20,7 @@ export function validate({ facts, versions, ...rows }: DatabaseReader, stderr: O
     found.labels++;
     counts.set(version, (counts.get(version) ?? 0) + 1);
   };
-  const progress = createProgress(stderr);
+  const progress = createProgressLog(stderr);
   for (const some of rows.labels()) {
     for (const [key, label, version] of some) {
       if (labelKey(computeDigest(label)) !== key) report(`The label under key ${key} has another labelhash.`);

@@ -7,6 +7,7 @@ import {
   labelSetIdPattern,
   labelSetIdRule,
 } from "../../src/labels/label-set.ts";
+import { createProgressLog, type ReportProgress } from "../../src/log/progress-log.ts";
 import { detectFormat, detectionLength, type FormatName, formats } from "../formats/formats.ts";
 import { InputError } from "../formats/parser.ts";
 import {
@@ -16,7 +17,6 @@ import {
   type LabelDatabaseWriter,
   readDatabase,
 } from "../store/database.ts";
-import { createProgress, type Progress } from "./progress.ts";
 import { peek } from "./read-input.ts";
 import { type ReadOptions, type ReadRows, type RowCounts, readRows } from "./read-rows.ts";
 
@@ -53,7 +53,7 @@ export async function ingest(options: IngestOptions): Promise<IngestReport> {
 }
 
 async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffer>): Promise<IngestReport> {
-  const progress = createProgress(options.stderr);
+  const progress = createProgressLog(options.stderr);
   const { head, all } = await peek(chunks, detectionLength);
   const format = options.format ?? detectFormat(head, options.input.name);
   const labelSet = chooseLabelSet(options, format, head);
@@ -142,7 +142,7 @@ function checkSequence({ labelSetId, labelSetVersion }: LabelSetPin, base: Label
   }
 }
 
-function write(writer: LabelDatabaseWriter, { sorter, counts }: ReadRows, progress: Progress): void {
+function write(writer: LabelDatabaseWriter, { sorter, counts }: ReadRows, progress: ReportProgress): void {
   let written = 0;
   try {
     for (const batch of sorter.batches()) {

@@ -14,10 +14,10 @@ import { join } from "node:path";
 import { computeDigest, keccak256 } from "../../src/ens/keccak.ts";
 import { isSameDigest } from "../../src/labels/digests.ts";
 import { escapeControls } from "../../src/log/json-log.ts";
+import type { Output, ReportProgress } from "../../src/log/progress-log.ts";
 import { type FormatName, formats } from "../formats/formats.ts";
 import { InputError, type LabelParser, type RowSink } from "../formats/parser.ts";
 import { type LabelSorter, openLabelSorter, type SorterState } from "./label-sorter.ts";
-import type { Output, Progress } from "./progress.ts";
 import type { Input } from "./read-input.ts";
 
 /** Rows so far by result, and accepted labels that end in a carriage return. */
@@ -47,7 +47,7 @@ export type ReadOptions = {
   skipInvalid: boolean;
   /** Unpacked bytes between two checkpoints, from which a killed process resumes. */
   checkpointBytes: number;
-  progress: Progress;
+  progress: ReportProgress;
   stderr: Output;
 };
 

@@ -133,23 +133,46 @@ export async function compareWithNode(options: ComparedArchive): Promise<void> {
     const blocks = await readSegment(location, manifest.chainId, segment).catch(() => []);
     const last = blocks.at(-1);
     if (last !== undefined) problems.push(...(await blockDifferences(ask, "archive", last)));
-    for (const [i, block] of blocks.entries()) {
-      const number = Number(block.header.number);
+    const queries = listFilters(manifest, segment).map((filter) => queryOfFilter(manifest, filter, segment));
+    for (const [index, block] of blocks.entries()) {
       // Every set of `samples` blocks is equally likely.
       const isDrawn = random() * left-- < open;
       if (isDrawn) open -= 1;
-      else if (!chosen.has(number)) continue;
-      const before = Number(blocks[i - 1]?.header.number ?? segment.from - 1);
-      const to = block === last ? Math.min(segment.to, number + longestRange) : number;
-      const range = { from: Math.max(before + 1, number - longestRange + 1), to };
-      const queries = listFilters(manifest, segment).map((filter) => queryOfFilter(manifest, filter, range));
-      const own = rpcLogs(block).filter((log) => queries.some((query) => matches(log, query)));
-      problems.push(...(await blockDifferences(ask, "archive", block)));
-      problems.push(...logDifferences("archive", own, await nodeLogs(ask, range, queries)));
+      else if (!chosen.has(Number(block.header.number))) continue;
+      problems.push(...(await differencesAt(ask, "archive", { blocks, index, range: segment, queries })));
     }
   }
   found.compared = samples - open;
   found.problems = [...new Set(problems)];
+}
+
+/** Blocks with logs of a range that match a query, and the index of one of them. */
+type Place = {
+  blocks: readonly ArchivedBlock[];
+  index: number;
+  range: BlockRange;
+  queries: readonly LogsQuery[];
+};
+
+/**
+ * How a stored block differs from the node's, and the logs since the block before it, or to the end of the range, up to
+ * 500 blocks.
+ */
+export async function differencesAt(
+  ask: AskNode,
+  store: HeaderStore,
+  { blocks, index, range, queries }: Place,
+): Promise<string[]> {
+  const block = blocks[index] as ArchivedBlock;
+  const number = Number(block.header.number);
+  const before = Number(blocks[index - 1]?.header.number ?? range.from - 1);
+  const to = index === blocks.length - 1 ? Math.min(range.to, number + longestRange) : number;
+  const near = { from: Math.max(before + 1, number - longestRange + 1), to };
+  const own = rpcLogs(block).filter((log) => queries.some((query) => matches(log, query)));
+  return [
+    ...(await blockDifferences(ask, store, block)),
+    ...logDifferences(store, own, await nodeLogs(ask, near, queries)),
+  ];
 }
 
 /** The items in random order. */
@@ -163,7 +186,7 @@ export function shuffled<Item>(items: readonly Item[]): Item[] {
 /** Sends a request to a node. Rejects if it does not respond. */
 export type AskNode = (body: RpcRequest) => Promise<unknown>;
 
-type HeaderStore = "archive" | "cache";
+type HeaderStore = "archive" | "cache" | "portal";
 /** A whole block as a node returns it. */
 export type NodeBlock = Record<string, unknown> & { transactions?: Record<string, unknown>[] };
 

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { lookup } from "node:dns/promises";
 import fs from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
+import { promisify } from "node:util";
+import { constants, zstdCompress, zstdDecompressSync } from "node:zlib";
 import { rpcTarget } from "../ponder/rpc-request.ts";
 import { isPublicAddress } from "../rpc/public-address.ts";
 import {
@@ -77,10 +78,12 @@ export async function readLines<Line>(
   }
 }
 
+const compress = promisify(zstdCompress);
+
 /** Packs values into a file of JSON lines, compressed with zstd. */
-export function packLines(lines: readonly unknown[]) {
+export async function packLines(lines: readonly unknown[]) {
   const text = Buffer.from(lines.map((line) => JSON.stringify(line)).join("\n"));
-  const content = zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: level } });
+  const content = await compress(text, { params: { [constants.ZSTD_c_compressionLevel]: level } });
   return { content, listed: { hash: hashBytes(content), bytes: content.length, unpacked: text.length } };
 }
 
@@ -223,7 +226,7 @@ export async function fetchArchive(
 export async function addFile(
   folder: string,
   manifest: Manifest,
-  { listed, content }: ReturnType<typeof packLines>,
+  { listed, content }: Awaited<ReturnType<typeof packLines>>,
 ): Promise<void> {
   await writeBytes(folder, manifest.chainId, buildFileName(listed), content);
   await writeManifest(folder, manifest);

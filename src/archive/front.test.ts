@@ -171,7 +171,7 @@ test("receipts that do not have their root are refused", async () => {
   const [segment] = manifest.segments as [Manifest["segments"][number]];
   const blocks = await readSegment(folder, chainId, segment);
   for (const { logs: ofBlock } of blocks) for (const log of ofBlock) log.data = "0x1234";
-  const file = packLines(blocks);
+  const file = await packLines(blocks);
   Object.assign(segment, file.listed);
   await addFile(folder, manifest, file);
   // One in twenty is drawn.

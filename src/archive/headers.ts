@@ -42,7 +42,7 @@ export async function recordHeaders(
     }
     const parent = files.at(-1)?.last ?? readParentHash(headers[0]);
     const last = linkHeaders(headers, { from, to, parent }).at(-1)?.hash ?? parent;
-    const file = packLines(headers.map((rlp) => rlp.toString("hex")));
+    const file = await packLines(headers.map((rlp) => rlp.toString("hex")));
     files.push({ ...file.listed, from, to, parent, last });
     await addFile(folder, manifest, file);
     progress(to);

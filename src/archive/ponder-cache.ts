@@ -158,17 +158,15 @@ export async function exportCache(
     const filters = within.map(({ filter }) => filter);
     return findGaps(manifest, filters, range);
   });
-  const source: BlockSource = {
-    async logsFrom({ from, to, filters }) {
-      const first = await readCachedLogs(run, chainId, { from, to }, logsOfSegment);
-      const end = first.length < logsOfSegment ? to : Number(first.at(-1)?.blockNumber);
-      // The last block's logs may be cut off.
-      const logs = end === to ? first : await readCachedLogs(run, chainId, { from, to: end });
-      const queries = filters.map((filter) => queryOfFilter(manifest, filter, { from, to }));
-      // For other filters the cache may have only some of the logs.
-      return { logs: logs.filter((log) => queries.some((query) => matches(log, query))), end };
-    },
-    blocksOf: (logs) => readCachedBlocks(run, chainId, logs),
+  const source: BlockSource = async ({ from, to, filters }) => {
+    const first = await readCachedLogs(run, chainId, { from, to }, logsOfSegment);
+    const end = first.length < logsOfSegment ? to : Number(first.at(-1)?.blockNumber);
+    // The last block's logs may be cut off.
+    const logs = end === to ? first : await readCachedLogs(run, chainId, { from, to: end });
+    const queries = filters.map((filter) => queryOfFilter(manifest, filter, { from, to }));
+    // For other filters the cache may have only some of the logs.
+    const wanted = logs.filter((log) => queries.some((query) => matches(log, query)));
+    return { blocks: await readCachedBlocks(run, chainId, wanted), end };
   };
   await closeGaps(folder, manifest, { gaps, source, progress });
   await exportResults(run, folder, manifest);

@@ -28,8 +28,8 @@ export type RecordOptions = {
   withReceipts: boolean;
   ask: (body: RpcRequest) => Promise<unknown>;
   width: number;
-  /** Called after each segment with its last block, and this recording's logs and bytes so far. */
-  progress: (state: { at: number; logs: number; bytes: number }) => void;
+  /** Called after each segment with the logs so far, and the share of the blocks (0 to 1). */
+  progress: (logs: number, share: number) => void;
 };
 
 /** Logs of a segment, unless it is a range's last: enough to compress well, few enough to read at once. */
@@ -48,7 +48,8 @@ const refusedRangeMs = 250;
 export async function recordChain(options: RecordOptions): Promise<Manifest> {
   const { folder, chainId, width, progress } = options;
   const manifest = await openManifest(folder, chainId);
-  const blocksOf = async (logs: readonly RpcLog[]) => {
+  const source: BlockSource = async (gap) => {
+    const { logs, end } = await collectLogs(options, manifest, gap);
     const byBlock = [...Map.groupBy(logs, ({ blockNumber }) => Number(blockNumber))];
     byBlock.sort(([a], [b]) => a - b);
     const blocks: ArchivedBlock[] = [];
@@ -56,57 +57,65 @@ export async function recordChain(options: RecordOptions): Promise<Manifest> {
       const some = byBlock.slice(i, i + width).map(([number, own]) => requestBlock(options, number, own));
       blocks.push(...(await Promise.all(some)));
     }
-    return blocks;
+    return { blocks, end };
   };
-  const source = { logsFrom: (gap: Gap) => collectLogs(options, manifest, gap), blocksOf };
-  await closeGaps(folder, manifest, {
-    gaps: findGaps(manifest, options.filters, options.range),
-    source,
-    progress,
-  });
+  const gaps = findGaps(manifest, options.filters, options.range);
+  await closeGaps(folder, manifest, { gaps, source, progress });
   return manifest;
 }
 
-/** A gap's first logs, enough for a segment, with the last block searched; and the blocks of logs. */
-export type BlockSource = {
-  logsFrom: (gap: Gap) => Promise<{ logs: readonly RpcLog[]; end: number }>;
-  blocksOf: (logs: readonly RpcLog[]) => Promise<ArchivedBlock[]>;
+/** Returns a gap's first blocks with logs, enough for a segment, and the last block searched. */
+export type BlockSource = (gap: Gap) => Promise<{ blocks: ArchivedBlock[]; end: number }>;
+
+type Closing = Pick<RecordOptions, "progress"> & {
+  gaps: readonly Gap[];
+  source: BlockSource;
+  /** Throws if the blocks must not be stored. */
+  verify?: (blocks: readonly ArchivedBlock[], gap: Gap) => Promise<void>;
 };
 
-/** Closes gaps of an archive, segment by segment. */
+/** Closes gaps of an archive, segment by segment: one is stored while the source reads the next. */
 export async function closeGaps(
   folder: string,
   manifest: Manifest,
-  { gaps, source, progress }: Pick<RecordOptions, "progress"> & { gaps: readonly Gap[]; source: BlockSource },
+  { gaps, source, verify, progress }: Closing,
 ): Promise<void> {
-  let [count, bytes] = [0, 0];
+  const countBlocks = ({ from, to }: BlockRange) => to - from + 1;
+  const all = gaps.reduce((sum, gap) => sum + countBlocks(gap), 0);
+  let [logs, done] = [0, 0];
+  const store = async (blocks: readonly ArchivedBlock[], gap: Gap) => {
+    await verify?.(blocks, gap);
+    await addSegment(folder, manifest, { ...gap, blocks });
+    logs += blocks.reduce((sum, block) => sum + block.logs.length, 0);
+    done += countBlocks(gap);
+    progress(logs, done / all);
+  };
+  let stored = Promise.resolve();
   for (const gap of gaps) {
     for (let { from } = gap; from <= gap.to; ) {
-      const { logs, end } = await source.logsFrom({ ...gap, from });
-      const blocks = await source.blocksOf(logs);
-      bytes += await addSegment(folder, manifest, { from, to: end, filters: gap.filters, blocks });
-      count += logs.length;
-      progress({ at: end, logs: count, bytes });
+      const { blocks, end } = await source({ ...gap, from });
+      await stored;
+      stored = store(blocks, { ...gap, from, to: end });
+      // The next wait throws it.
+      stored.catch(() => undefined);
       from = end + 1;
     }
   }
+  await stored;
 }
 
-/**
- * Adds blocks as one or, if long, several segments. Returns the bytes written. Throws an ArchiveError if one
- * contradicts itself.
- */
+/** Adds blocks as one or, if long, several segments. Throws an ArchiveError if one contradicts itself. */
 export async function addSegment(
   folder: string,
   manifest: Manifest,
   { from, to, filters, blocks }: Gap & { blocks: readonly ArchivedBlock[] },
-): Promise<number> {
-  const file = packLines(blocks);
+): Promise<void> {
+  const file = await packLines(blocks);
   if (file.listed.unpacked > archiveLimits.small / 2 && blocks.length > 1) {
     const [first, rest] = [blocks.slice(0, blocks.length / 2), blocks.slice(blocks.length / 2)];
     const end = Number(first.at(-1)?.header.number);
-    const written = await addSegment(folder, manifest, { from, to: end, filters, blocks: first });
-    return written + (await addSegment(folder, manifest, { from: end + 1, to, filters, blocks: rest }));
+    await addSegment(folder, manifest, { from, to: end, filters, blocks: first });
+    return addSegment(folder, manifest, { from: end + 1, to, filters, blocks: rest });
   }
   const { hash, bytes, unpacked } = file.listed;
   manifest.segments.push({
@@ -116,7 +125,6 @@ export async function addSegment(
     ...{ bytes, unpacked, proof: countProofs(blocks) },
   });
   await addFile(folder, manifest, file);
-  return bytes;
 }
 
 function ensureFilter({ filters }: Manifest, filter: ArchiveFilter): number {
@@ -195,7 +203,8 @@ export async function askLogs(
   return found;
 }
 
-type FullBlock = Record<string, unknown> & { hash: string; transactions: Record<string, string>[] };
+type SentTransaction = { [Field in "transactionIndex" | "hash" | "from" | "to"]?: string | null };
+type FullBlock = Record<string, unknown> & { hash: string; transactions: readonly SentTransaction[] };
 type RecordedReceipt = { logs: RpcLog[] } & Record<string, string>;
 
 async function requestBlock(
@@ -231,8 +240,8 @@ export function archivedBlock(full: FullBlock, logs: readonly RpcLog[], isWhole 
   const senders = new Set(logs.map(({ transactionHash }) => transactionHash));
   const transactions = full.transactions
     .filter((one) => isWhole || senders.has(one["hash"] ?? ""))
-    .map(({ transactionIndex = "", hash = "", from = "", to }) => {
-      return { transactionIndex, hash, from, to: to ?? null };
+    .map(({ transactionIndex, hash, from, to }) => {
+      return { transactionIndex: transactionIndex ?? "", hash: hash ?? "", from: from ?? "", to: to ?? null };
     });
   const hashes = new Set(transactions.map(({ hash }) => hash));
   const strange = logs.find((log) => log.blockHash !== full.hash || !hashes.has(log.transactionHash));

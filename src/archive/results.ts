@@ -16,7 +16,7 @@ export async function addResults(
   manifest: Manifest,
   results: readonly ArchivedResult[],
 ): Promise<void> {
-  const file = packLines(results);
+  const file = await packLines(results);
   const [from, to] = [results[0]?.[1] ?? 0, results.at(-1)?.[1] ?? 0];
   manifest.results = [...(manifest.results ?? []), { ...file.listed, from, to, count: results.length }];
   await addFile(folder, manifest, file);

@@ -6,25 +6,25 @@ import { packLines, unpackLines } from "./folder.ts";
 import { type ArchivedBlock, buildProof, keptHeader, parseArchivedBlock } from "./segment.ts";
 
 const blocks = recordedBlocks(recordingOf("linea"));
-type Packed = ReturnType<typeof packLines>;
+type Packed = Awaited<ReturnType<typeof packLines>>;
 const unpacked = ({ content, listed }: Packed) => unpackLines(content, listed.unpacked, parseArchivedBlock);
 
-test("a segment gives back its blocks, in a tenth of their space", () => {
-  const file = packLines(blocks);
+test("a segment gives back its blocks, in a tenth of their space", async () => {
+  const file = await packLines(blocks);
   expect(unpacked(file)).toEqual(blocks);
   expect(file.content.length).toBeLessThan(JSON.stringify(blocks).length / 8);
 });
 
-test("of a header only known fields with hexadecimal text are kept", () => {
+test("of a header only known fields with hexadecimal text are kept", async () => {
   const [block] = blocks as [ArchivedBlock];
   const { header, ...rest } = block;
   // As nodes give them.
   const more = { uncles: [], withdrawals: [{ index: "0x1", amount: "0x2" }], note: "odd", constructor: "0x" };
   expect(keptHeader({ ...header, ...more, extraData: "~" })).toEqual({ ...header, extraData: undefined });
-  expect(unpacked(packLines([{ ...rest, header: { ...header, ...more } } as never]))).toEqual([block]);
+  expect(unpacked(await packLines([{ ...rest, header: { ...header, ...more } } as never]))).toEqual([block]);
 });
 
-const file = packLines(blocks.slice(0, 3));
+const file = await packLines(blocks.slice(0, 3));
 const as = (text: string | Buffer, length = text.length): Packed => {
   return { content: zstdCompressSync(text), listed: { hash: "", bytes: 0, unpacked: length } };
 };
@@ -35,8 +35,8 @@ test.each([
   ["is larger than it says", as("xy", 1), tooLarge],
   ["would fill memory", as(Buffer.alloc(64_000_000), 1_000), `${tooLarge} 1000`],
   ["has a line that is no JSON", as("{"), noBlock],
-  ["has other texts than hexadecimal ones", changed({ data: "0xzz" }), noBlock],
-  ["has addresses of another length", changed({ address: "0x77" }), noBlock],
+  ["has other texts than hexadecimal ones", await changed({ data: "0xzz" }), noBlock],
+  ["has addresses of another length", await changed({ address: "0x77" }), noBlock],
   ["is a header of lists", bomb(`"x":[${"[],".repeat(1_000_000)}0]`), noBlock],
   ["is a header of objects", bomb(`"x":[${"{},".repeat(1_000_000)}0]`), noBlock],
   ["is a header of names", bomb(keysOf(100_000)), noBlock],

@@ -83,8 +83,12 @@ export async function readSegment(
 }
 
 /** Parses a line of a segment; undefined if it is not a block. */
-export function parseArchivedBlock(line: string): ArchivedBlock | undefined {
-  const parsed = block.safeParse(isLean(line) ? parsedJson(line) : undefined);
+export const parseArchivedBlock = (line: string): ArchivedBlock | undefined =>
+  isLean(line) ? parseBlock(parsedJson(line)) : undefined;
+
+/** Parses a block with its logs and their transactions; undefined if it is not one. */
+export function parseBlock(value: unknown): ArchivedBlock | undefined {
+  const parsed = block.safeParse(value);
   if (!parsed.success) return undefined;
   const { header, transactions, logs } = parsed.data;
   const senders = new Map(transactions.map(({ transactionIndex, hash }) => [Number(transactionIndex), hash]));

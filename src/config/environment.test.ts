@@ -75,6 +75,7 @@ test("reads the minimal environment with the documented defaults", () => {
     webhooks: [],
     subgraphLimits: defaultSubgraphLimits,
     port: 42069,
+    portal: { url: "https://portal.sqd.dev" },
     explorers: {},
     logLevel: "info",
   });

@@ -99,6 +99,8 @@ const variables = z.object({
   ROW_CACHE_MB: decimal(1, 1_000_000).default(512),
   PONDER_STORES: oneOf(["own", "stock"]).default("own"),
   ARCHIVE: text.refine(isArchive, "must be a folder, or an http(s):// URL."),
+  PORTAL_URL: z.string().refine(isHttpUrl, notHttpUrl).default("https://portal.sqd.dev"),
+  PORTAL_API_KEY: text,
   ALCHEMY_API_KEY: text,
   QUICKNODE_API_KEY: text,
   QUICKNODE_ENDPOINT_NAME: text,
@@ -227,6 +229,8 @@ const pickSettings = (given: EnvironmentVariables) => ({
   rowCacheMegabytes: given.ROW_CACHE_MB,
   /** Folder or URL of an archive to read blocks from before asking the RPC URLs. */
   archive: given.ARCHIVE,
+  /** Where `archive record --from portal` finds datasets, and its key. */
+  portal: { url: given.PORTAL_URL.replace(/\/+$/, ""), apiKey: given.PORTAL_API_KEY },
   databaseUrl: given.DATABASE_URL ?? privateServerUrl(given.DATABASE_FOLDER),
   /** Folder of the private Postgres server, which the launcher starts; undefined with DATABASE_URL. */
   databaseFolder: given.DATABASE_URL === undefined ? resolve(given.DATABASE_FOLDER) : undefined,

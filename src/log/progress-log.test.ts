@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { createProgress } from "./progress.ts";
+import { createProgressLog } from "./progress-log.ts";
 
 function watch() {
   let time = 0;
   const written: string[] = [];
-  const report = createProgress({ write: (text) => written.push(text) }, () => time);
+  const report = createProgressLog({ write: (text) => written.push(text) }, { now: () => time });
   const wait = (milliseconds: number) => {
     time += milliseconds;
   };

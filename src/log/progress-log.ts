@@ -1,18 +1,21 @@
-import { formatSpan } from "../../src/log/json-log.ts";
+import { formatSpan } from "./json-log.ts";
 
 /**
  * Reports the progress of a long task. `fraction` is 0 to 1, or undefined if the end is unknown. Most calls print
  * nothing.
  */
-export type Progress = (step: string, rows: number, fraction: number | undefined) => void;
+export type ReportProgress = (step: string, rows: number, fraction: number | undefined) => void;
 
 /** Output of progress and remarks: standard error. */
 export type Output = { write(text: string): unknown };
 
 const intervalMs = 10_000;
 
-/** Writes a line with rows/s and the remaining time every ten seconds. */
-export function createProgress(output: Output, now: () => number = () => performance.now()): Progress {
+/** Writes a line with rows/s, or another unit, and the remaining time every ten seconds. */
+export function createProgressLog(
+  output: Output,
+  { unit = "rows", now = () => performance.now() }: { unit?: string; now?: () => number } = {},
+): ReportProgress {
   let step: { name: string; since: number; firstRow: number; firstFraction: number } | undefined;
   let lastShown = 0;
   return (name, rows, fraction) => {
@@ -30,7 +33,7 @@ export function createProgress(output: Output, now: () => number = () => perform
     const left =
       fraction === undefined || done <= 0 ? "" : `, ${formatSpan(((1 - fraction) * seconds) / done)} left`;
     output.write(
-      `${name}${percent} ${rows.toLocaleString("en-US")} rows, ${speed.toLocaleString("en-US")} rows/s${left}\n`,
+      `${name}${percent} ${rows.toLocaleString("en-US")} ${unit}, ${speed.toLocaleString("en-US")} ${unit}/s${left}\n`,
     );
   };
 }
