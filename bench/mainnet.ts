@@ -1,26 +1,20 @@
 // Mainnet's size, rehearsed: a generated history in mainnet's proportions goes through an archive into Postgres.
 //
-//   NODE_OPTIONS=--max-old-space-size=6000 node cli/with-node.mjs bench/mainnet.ts [--logs 5000000] [--portal]
-//
-// With --portal, the archive is first recorded from a portal over a line of 100 Mbit/s with 40 ms.
+//   NODE_OPTIONS=--max-old-space-size=6000 node cli/with-node.mjs bench/mainnet.ts [--logs 5000000]
 //
 // Prints logs/s (by time and by processor time) and memory by tenth of the way, and the time from the end of the
 // backfill until all indexes are built. Needs a Postgres server's programs.
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { freePort } from "../devnet/ports.ts";
-import { startServiceProcess } from "../devnet/service-process.ts";
 import { waitFor } from "../devnet/wait.ts";
 import { halfOfLabels } from "./backfill/chain.ts";
 import { indexOnce, type LogEntry, realRoot, type Usage } from "./backfill/indexing-process.ts";
-import { startLine } from "./backfill/line.ts";
-import { type Filled, fillArchive, serveHead, serveNode, startPortalOf } from "./mainnet/archive.ts";
+import { fillArchive, serveHead } from "./mainnet/archive.ts";
 import { secondsSince, untilReady, whole } from "./measure.ts";
 import { inWorld, type World } from "./world.ts";
 
-const { values: options } = parseArgs({
-  options: { logs: { type: "string", default: "5000000" }, portal: { type: "boolean", default: false } },
-});
+const { values: options } = parseArgs({ options: { logs: { type: "string", default: "5000000" } } });
 // The service gets Node's usual heap.
 delete process.env["NODE_OPTIONS"];
 
@@ -34,8 +28,6 @@ async function rehearse({ folder, url }: World): Promise<void> {
     `archive: ${whole(logs)} logs, ${whole(labels.length)} labels, ${(bytes / logs).toFixed(1)} bytes a log, written in ${secondsSince(begun).toFixed(0)} s`,
   );
   const node = await serveHead(filled);
-  if (options.portal)
-    environment["ARCHIVE"] = await recordOverLine(filled, join(folder, "recorded"), node.url);
   const port = await freePort();
   const names = labels.length;
   const labelsUrl = halfOfLabels(folder, labels);
@@ -54,39 +46,6 @@ async function rehearse({ folder, url }: World): Promise<void> {
   } finally {
     await node.close();
   }
-}
-
-/** Records the archive again from a portal and prints how long that takes; returns its folder. */
-async function recordOverLine(filled: Filled, folder: string, head: string): Promise<string> {
-  const [node, portal] = [await serveNode(filled, head), await startPortalOf(filled)];
-  const line = await startLine(portal.url, 100);
-  const begun = performance.now();
-  const recorder = startServiceProcess({
-    name: "recorder",
-    args: [
-      "cli/archive.ts",
-      "record",
-      "--from",
-      "portal",
-      "--folder",
-      folder,
-      "--to",
-      String(filled.lastBlock),
-    ],
-    cwd: realRoot,
-    env: {
-      ...{ ...process.env, ...filled.environment, LABELS_URL: "file:none" },
-      ...{ RPC_URL_1: node.url, PORTAL_URL: line.url },
-    },
-    onLine: (text) => /segment/.test(text) && console.log(text),
-  });
-  const { code } = await recorder.ended;
-  if (code !== 0) throw new Error(recorder.lastLines().join("\n"));
-  console.log(
-    `recorded from a portal: ${secondsSince(begun).toFixed(0)} s, ${whole(line.received())} bytes received, ${portal.requests.length} streams`,
-  );
-  await Promise.all([node.close(), portal.close(), line.close()]);
-  return folder;
 }
 
 /** Prints speed and memory whenever another tenth of the blocks is indexed; all blocks have about as many logs. */

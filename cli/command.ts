@@ -71,10 +71,15 @@ export function selectChains({ chains }: Config, id: number | undefined): [Index
   return [first, ...others];
 }
 
-/** Reads the configuration from the environment and .env.local. */
-export function loadConfig(): Config {
+/** Adds the variables of .env.local to the environment. */
+export function loadEnvironment(): void {
   const file = join(process.cwd(), ".env.local");
   if (existsSync(file)) process.loadEnvFile(file);
+}
+
+/** Reads the configuration from the environment and .env.local. */
+export function loadConfig(): Config {
+  loadEnvironment();
   return readConfig();
 }
 

@@ -132,10 +132,10 @@ export function startPortalOf(filled: Filled) {
   const read = createSegmentReader(filled);
   const blocksOfPiece = 2_000;
   const chain: PortalChain = {
-    first: firstBlock,
+    first: 0,
     last: filled.lastBlock,
     async *read(from, to) {
-      for (let at = from; at <= to; at += blocksOfPiece)
+      for (let at = Math.max(from, firstBlock); at <= to; at += blocksOfPiece)
         yield* await read(at, Math.min(to, at + blocksOfPiece - 1));
     },
     headerOf: (number) => filled.headers[number - firstBlock]?.fields,
@@ -150,7 +150,7 @@ export async function serveNode(filled: Filled, head: string) {
     const number = Number(tag);
     return Number.isNaN(number) ? undefined : (await read(number, number))[0];
   };
-  const ask = async ({ method, params: [first, full] }: { method: string; params: unknown[] }) => {
+  const ask = async ({ method, params: [first, full] = [] }: { method: string; params?: unknown[] }) => {
     const block = method === "eth_getBlockByNumber" && full === true ? await blockAt(first) : undefined;
     if (block !== undefined) return { ...block.header, transactions: block.transactions };
     if (method !== "eth_getLogs") return undefined;
