@@ -4,7 +4,7 @@
  * A room, a folder or file of the project, the rooms further up that its files may import besides each other, so that no two rooms import
  * each other, and behind a bar its framework packages. Tests and their configuration are free, and so are `test` and `bench`, which nothing else may import.
  * What reads the tables (`src/read`) knows no HTTP, and `src/api` holds nothing else: neither imports handlers. Of `src` the label service,
- * a separate process, may import labels, names, and the limits and documents of HTTP only. Examples are programs of their own, which know
+ * a separate process, may import labels, names, the limits and documents of HTTP, and requests to public hosts only. Examples are programs of their own, which know
  * the services by HTTP alone. `.` is the project's own folder.
  */
 const table = `
@@ -18,6 +18,7 @@ src/labels <- src/{log,ens}
 src/deployments <- abis src/ens
 src/config <- abis src/{log,ens,deployments,labels}
 src/ponder <- src/{log,http,config} | ponder ponder:registry ponder:api drizzle-orm pg
+src/rpc/public-address.ts <-
 src/rpc <- src/{log,ens,ponder}
 src/operations <- ponder.schema.ts src/{log,ens,schema,config,ponder,rpc}
 src/archive <- src/{log,ens,config,ponder,rpc,operations}
@@ -49,7 +50,7 @@ labels-service/store <- src/{log,ens,labels}
 labels-service/formats <- src/{log,ens,labels}
 labels-service/ingest <- src/{log,ens,labels} labels-service/{store,formats}
 labels-service/http <- src/{log,ens,labels,http} labels-service/store | hono
-labels-service/commands <- src/{log,ens,labels} labels-service/{store,formats,ingest,http}
+labels-service/commands <- src/{log,ens,labels} src/rpc/public-address.ts labels-service/{store,formats,ingest,http}
 labels-service <- src/{log,ens,labels} labels-service/{store,formats,ingest,commands}
 cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/status src/read src/read/{sql,names,events} src/feed/webhooks | pg @modelcontextprotocol/sdk
 . <- src/{schema,config,ponder,rpc,archive,operations} | ponder

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { lookup } from "node:dns/promises";
 import fs from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompressSync } from "node:zlib";
 import { rpcTarget } from "../ponder/rpc-request.ts";
-import { isPublicAddress } from "../rpc/public-address.ts";
+import { fetchFollowing } from "../rpc/public-address.ts";
 import {
   ArchiveError,
   archiveLimits,
@@ -148,7 +147,9 @@ export async function download(
   const idle = stopAfter(idleMs, "sends nothing of");
   const whole = stopAfter(wholeMs, "does not send all of");
   try {
-    const response = await open(url, stopped.signal);
+    const { url: target, headers } = rpcTarget(url);
+    const refusal = (problem: string) => new ArchiveError(problem);
+    const response = await fetchFollowing(target, { headers, signal: stopped.signal, refusal });
     if (response.status === 404) return undefined;
     if (response.status !== 200)
       throw new ArchiveError(`${host} responds with ${response.status} to ${file}.`);
@@ -167,32 +168,6 @@ export async function download(
     // Discards an unread response.
     stopped.abort();
   }
-}
-
-const maxRedirects = 5;
-
-/** Follows redirects within the origin, or over TLS to hosts whose addresses are all public. */
-async function open(url: string, signal: AbortSignal): Promise<Response> {
-  const { host, origin } = new URL(url);
-  const { url: first, headers: given } = rpcTarget(url);
-  let target = new URL(first);
-  for (let redirects = 0; ; redirects++) {
-    const headers = target.origin === origin ? given : {};
-    const response = await fetch(target, { headers, signal, redirect: "manual" });
-    const location = response.headers.get("location");
-    if (location === null || response.status < 300 || response.status > 399) return response;
-    if (redirects === maxRedirects || !URL.canParse(location, target))
-      throw new ArchiveError(`${host} redirects without an end.`);
-    target = new URL(location, target);
-    if (target.origin !== origin && !(await isPublic(target)))
-      throw new ArchiveError(`${host} redirects to ${target.origin}, which is not a public host over TLS.`);
-  }
-}
-
-async function isPublic({ protocol, hostname }: URL): Promise<boolean> {
-  if (protocol !== "https:") return false;
-  const addresses = await lookup(hostname.replace(/^\[|\]$/g, ""), { all: true });
-  return addresses.every(({ address }) => isPublicAddress(address));
 }
 
 /**

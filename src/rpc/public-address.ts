@@ -1,4 +1,5 @@
 import { lookup } from "node:dns";
+import { lookup as lookupAll } from "node:dns/promises";
 import http from "node:http";
 import https from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
@@ -84,3 +85,41 @@ const createPublicLookup =
       if (options.all) callback(null, addresses);
       else callback(null, first.address, first.family);
     });
+
+const maxRedirects = 5;
+
+type Following = {
+  headers: Record<string, string>;
+  signal: AbortSignal;
+  refusal: (problem: string) => Error;
+};
+
+/**
+ * Requests a URL, and follows redirects within its origin, or over TLS to hosts whose addresses are all public. Only
+ * its origin gets `authorization`. Rejects with `refusal` of the problem for other redirects.
+ */
+export async function fetchFollowing(
+  url: string,
+  { headers, signal, refusal }: Following,
+): Promise<Response> {
+  const { host, origin } = new URL(url);
+  const { authorization: _, ...withoutCredentials } = headers;
+  let target = new URL(url);
+  for (let redirects = 0; ; redirects++) {
+    const given = target.origin === origin ? headers : withoutCredentials;
+    const response = await fetch(target, { headers: given, signal, redirect: "manual" });
+    const location = response.headers.get("location");
+    if (location === null || response.status < 300 || response.status > 399) return response;
+    if (redirects === maxRedirects || !URL.canParse(location, target))
+      throw refusal(`${host} redirects without an end.`);
+    target = new URL(location, target);
+    if (target.origin !== origin && !(await isPublic(target)))
+      throw refusal(`${host} redirects to ${target.origin}, which is not a public host over TLS.`);
+  }
+}
+
+async function isPublic({ protocol, hostname }: URL): Promise<boolean> {
+  if (protocol !== "https:") return false;
+  const addresses = await lookupAll(hostname.replace(/^\[|\]$/g, ""), { all: true });
+  return addresses.every(({ address }) => isPublicAddress(address));
+}
