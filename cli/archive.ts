@@ -91,7 +91,7 @@ const format = (value: number) => Math.round(value).toLocaleString("en");
 
 /** Returns a function that logs how far a recording is. */
 function createProgressReport(chain: string) {
-  const report = createProgressLog(process.stderr, { unit: "logs" });
+  const report = createProgressLog(process.stderr, { format: (logs) => `${format(logs)} logs` });
   report(chain, 0, 0);
   return (logs: number, share: number) => report(chain, logs, share);
 }

@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
-import { createProgressLog } from "./progress-log.ts";
+import { createProgressLog, formatMegabytes } from "./progress-log.ts";
 
-function watch() {
+function watch(format?: (amount: number) => string) {
   let time = 0;
   const written: string[] = [];
-  const report = createProgressLog({ write: (text) => written.push(text) }, { now: () => time });
+  const report = createProgressLog(
+    { write: (text) => written.push(text) },
+    { now: () => time, ...(format && { format }) },
+  );
   const wait = (milliseconds: number) => {
     time += milliseconds;
   };
@@ -28,4 +31,12 @@ test("progress restarts with each step", () => {
   wait(10_000);
   report("writing", 50_000, 0.5);
   expect(written).toEqual(["writing  50% 50,000 rows, 5,000 rows/s, 10 s left\n"]);
+});
+
+test("progress of a resumed download has its own speed, and the time that is left", () => {
+  const { report, written, wait } = watch(formatMegabytes);
+  report("downloading", 2_000_000_000, 0.5);
+  wait(10_000);
+  report("downloading", 2_500_000_000, 0.625);
+  expect(written).toEqual(["downloading  62% 2,500 MB, 50 MB/s, 30 s left\n"]);
 });
