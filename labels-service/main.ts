@@ -94,11 +94,12 @@ const addIngest = (program: Command, context: CommandContext) =>
       createNumberParser({ min: 1, max: 1_000_000 }),
       256,
     )
-    .action(async (file, { database: databasePath, checkpointMb, ...asked }) => {
+    .action(async (file, { database: databasePath, checkpointMb, skipInvalid, ...asked }) => {
       const started = performance.now();
       const report = await ingest({
         ...{ ...asked, databasePath, stderr: context.stderr },
         input: openInput(file, context.stdin),
+        invalidAllowed: skipInvalid ? Number.POSITIVE_INFINITY : 0,
         checkpointBytes: checkpointMb * 1_000_000,
         now: () => new Date(),
       });

@@ -81,7 +81,7 @@ describe("any labels survive", () => {
         const { counts } = await ingestBytes(Buffer.from(bytes), {
           databasePath,
           format: "text",
-          skipInvalid: true,
+          invalidAllowed: Number.POSITIVE_INFINITY,
         });
         const whole = Buffer.from(bytes)
           .toString("latin1")

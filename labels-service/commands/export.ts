@@ -73,7 +73,7 @@ export async function convert(input: Input, { onto, output, ...asked }: Conversi
     // The ingest replaces its database, and never writes into it.
     if (onto !== undefined) symlinkSync(resolve(onto), databasePath);
     const { added, counts } = await ingest({
-      ...{ ...asked, databasePath, labelSetVersion, input, stderr, skipInvalid: false },
+      ...{ ...asked, databasePath, labelSetVersion, input, stderr, invalidAllowed: 0 },
       checkpointBytes: Number.POSITIVE_INFINITY,
       now: () => new Date(),
     });

@@ -114,10 +114,37 @@ describe("ingest", () => {
     expect(readdirSync(join(folder, "data"))).toEqual([]);
   });
 
+  test("leaves out as many invalid rows as are allowed, and lists them", async () => {
+    const bytes = dump(row("eth"), row("a", "evil"), row("b", "evil"));
+    await expect(ingestBytes(bytes, { databasePath, invalidAllowed: 1 })).rejects.toThrow(
+      /^2 of 3 rows are inv/,
+    );
+    const { added, rejectsPath } = await ingestBytes(bytes, { databasePath, invalidAllowed: 2 });
+    expect(added).toBe(1);
+    expect(readFileSync(rejectsPath!, "utf8")).toMatch(/^line 3: .*\nline 4: .*\n$/);
+  });
+
+  test("keeps nothing of a file with another number of labels than is known", async () => {
+    const bytes = dump(row("eth"), "hash\tname\n", row("xyz"));
+    await expect(ingestBytes(bytes, { databasePath, records: 3 })).rejects.toThrow(
+      "The file has 2 new labels, not 3, so nothing was ingested.",
+    );
+    expect(readdirSync(join(folder, "data"))).toEqual([]);
+    expect(await ingestBytes(bytes, { databasePath, records: 2 })).toMatchObject({ added: 2 });
+  });
+
+  test("keeps the sum of each file that was fetched", async () => {
+    await ingestBytes("eth\n", { databasePath });
+    await ingestBytes("xyz\n", { databasePath, labelSetVersion: 1, sha256: "1f".repeat(32) });
+    await ingestBytes("abc\n", { databasePath, labelSetVersion: 2, sha256: "2f".repeat(32) });
+    const kept = readDatabase(databasePath, ({ sourceOf }) => [0, 1, 2].map(sourceOf));
+    expect(kept).toEqual([undefined, "1f".repeat(32), "2f".repeat(32)]);
+  });
+
   test("keeps the readable rows of a damaged file on request", async () => {
     const whole = gzipSync(Array.from({ length: 50_000 }, (_, i) => `label${i}\n`).join(""));
     const half = whole.subarray(0, whole.length / 2);
-    const { counts } = await ingestBytes(half, { databasePath, skipInvalid: true });
+    const { counts } = await ingestBytes(half, { databasePath, invalidAllowed: 1 });
     expect(counts.invalid).toBe(1);
     expect(counts.accepted).toBeGreaterThan(1000);
     expect(heal(["label0", "label49999"])).toEqual(["label0", undefined]);
@@ -191,7 +218,13 @@ describe("ingest", () => {
     const bytes = Buffer.from(dump(...rows.flat()));
     const ignored: string[] = [];
     const stderr = { write: (line: string) => void ignored.push(line) };
-    const options = { ...ingestDefaults, stderr, databasePath, checkpointBytes: 10_000, skipInvalid: true };
+    const options = {
+      ...ingestDefaults,
+      stderr,
+      databasePath,
+      checkpointBytes: 10_000,
+      invalidAllowed: 1_000,
+    };
     for (const breaksAfter of [30_000, 90_000]) {
       const input = fileOf(bytes, { breaksAfter });
       await expect(ingest({ ...options, input })).rejects.toThrow("power cut");

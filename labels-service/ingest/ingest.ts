@@ -7,6 +7,7 @@ import {
   labelSetIdPattern,
   labelSetIdRule,
 } from "../../src/labels/label-set.ts";
+import { countNoun } from "../../src/log/json-log.ts";
 import { createProgressLog, type ReportProgress } from "../../src/log/progress-log.ts";
 import { detectFormat, detectionLength, type FormatName, formats } from "../formats/formats.ts";
 import { InputError } from "../formats/parser.ts";
@@ -20,12 +21,16 @@ import {
 import { peek } from "./read-input.ts";
 import { type ReadOptions, type ReadRows, type RowCounts, readRows } from "./read-rows.ts";
 
-export type IngestOptions = Pick<ReadOptions, "input" | "skipInvalid" | "checkpointBytes" | "stderr"> & {
+export type IngestOptions = Pick<ReadOptions, "input" | "invalidAllowed" | "checkpointBytes" | "stderr"> & {
   databasePath: string;
   /** Both are optional for formats whose files name them. */
   labelSetId?: string | undefined;
   labelSetVersion?: number | undefined;
   format?: FormatName | undefined;
+  /** Labels that the version must add, if they are known. */
+  records?: number | undefined;
+  /** SHA-256 of the file in hexadecimal; the database keeps it if given. */
+  sha256?: string | undefined;
   now: () => Date;
 };
 
@@ -69,7 +74,7 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
     const rows = await readRows({
       ...options,
       ...{ progress, chunks: all, format, folder },
-      task: [options.input.identity, labelSetId, labelSetVersion, format, options.skipInvalid].join(" "),
+      task: [options.input.identity, labelSetId, labelSetVersion, format, options.invalidAllowed].join(" "),
     });
     const { sorter, counts } = rows;
     const nextPath = join(folder, "next.sqlite");
@@ -77,8 +82,13 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
       ? extendLabelDatabase(nextPath, options.databasePath, base)
       : createLabelDatabase(nextPath, labelSetId);
     write(writer, rows, progress);
-    const facts = writer.finish(options.now());
+    const facts = writer.finish(options.now(), options.sha256);
     sorter.close();
+    const added = facts.recordsCount - (base?.recordsCount ?? 0);
+    if (options.records !== undefined && options.records !== added)
+      throw new InputError(
+        `The file has ${countNoun(added, "new label")}, not ${options.records.toLocaleString("en-US")}, so nothing was ingested.`,
+      );
     const rejectsPath = join(dirname(options.databasePath), `${labelSetId}_${labelSetVersion}.rejects.txt`);
     const hasRejects = counts.invalid > 0;
     if (hasRejects) renameSync(join(folder, "rejects.txt"), rejectsPath);
@@ -89,7 +99,7 @@ async function ingestChunks(options: IngestOptions, chunks: AsyncGenerator<Buffe
       format,
       facts,
       counts,
-      added: facts.recordsCount - (base?.recordsCount ?? 0),
+      added,
       rejectsPath: hasRejects ? rejectsPath : undefined,
     };
   } catch (error) {
@@ -122,7 +132,8 @@ function chooseLabelSet(
   return { labelSetId, labelSetVersion };
 }
 
-function checkSequence({ labelSetId, labelSetVersion }: LabelSetPin, base: LabelSetFacts | undefined) {
+/** Throws unless a version can be added to a database with `base`; undefined if there is no database. */
+export function checkSequence({ labelSetId, labelSetVersion }: LabelSetPin, base: LabelSetFacts | undefined) {
   if (base === undefined) {
     if (labelSetVersion === 0) return;
     throw new Error(

@@ -44,7 +44,8 @@ export type ReadOptions = {
   /** Folder of all files until the rows are in the database. */
   folder: string;
   task: string;
-  skipInvalid: boolean;
+  /** Invalid rows that are left out and listed. One more fails the ingest. */
+  invalidAllowed: number;
   /** Unpacked bytes between two checkpoints, from which a killed process resumes. */
   checkpointBytes: number;
   progress: ReportProgress;
@@ -57,10 +58,10 @@ export type ReadRows = { sorter: LabelSorter; counts: RowCounts };
 /**
  * Reads and verifies all rows of an input, and collects their labels in a sorter. Rows before the last checkpoint of
  * the same `task` in `folder` are only parsed. Throws an `InputError` for invalid rows after it has read all of them,
- * unless `skipInvalid`.
+ * if there are more than `invalidAllowed`.
  */
 export async function readRows(options: ReadOptions): Promise<ReadRows> {
-  const { input, folder, task, skipInvalid, stderr } = options;
+  const { input, folder, task, invalidAllowed, stderr } = options;
   const manifestPath = join(folder, "manifest.json");
   const resumed = input.identity === undefined ? undefined : readManifest(manifestPath, task);
   const counts = resumed?.counts ?? { accepted: 0, invalid: 0, ignored: 0, endingInCarriageReturn: 0 };
@@ -84,7 +85,7 @@ export async function readRows(options: ReadOptions): Promise<ReadRows> {
   save();
   const first = rejects.first();
   rejects.close();
-  if (counts.invalid > 0 && !skipInvalid) {
+  if (counts.invalid > invalidAllowed) {
     sorter.close();
     throw createInvalidRowsError(counts, first);
   }

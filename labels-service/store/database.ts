@@ -23,6 +23,10 @@ const schema = `
   PRAGMA user_version = ${labelDatabaseSchemaVersion};
 `;
 
+// Readers of this schema version do not need the table, so it is created for the first version that is fetched.
+const sources =
+  "CREATE TABLE IF NOT EXISTS sources (version INTEGER PRIMARY KEY, sha256 TEXT NOT NULL) STRICT";
+
 /** Labels and their keys, in the same order. Ascending keys are written fastest. */
 export type LabelBatch = { keys: number[]; labels: string[] };
 
@@ -58,13 +62,17 @@ function createWriter(database: Database.Database, path: string, facts: LabelSet
     add: (batch: LabelBatch): void => {
       added += insert(batch);
     },
-    /** Stores the counts, makes the file durable and closes it. */
-    finish: (now: Date): LabelSetFacts => {
+    /** Stores the counts and the SHA-256 of the file that was fetched, makes the file durable and closes it. */
+    finish: (now: Date, sha256?: string): LabelSetFacts => {
       const finished = { ...facts, recordsCount: facts.recordsCount + added };
       database.prepare("INSERT INTO versions VALUES (?, ?, ?)").run(version, added, now.toISOString());
       database
         .prepare("INSERT INTO label_set VALUES (?, ?, ?)")
         .run(facts.labelSetId, version, finished.recordsCount);
+      if (sha256 !== undefined) {
+        database.exec(sources);
+        database.prepare("INSERT INTO sources VALUES (?, ?)").run(version, sha256);
+      }
       database.exec("COMMIT");
       database.close();
       flush(path);
@@ -163,6 +171,13 @@ function createReader(database: Database.Database) {
       }
     },
     collisions: (version?: number): CollisionRow[] => collisions.all(version ?? null),
+    /** SHA-256 of the file that a version was fetched as; undefined if it was ingested from another one. */
+    sourceOf: (version: number): string | undefined => {
+      const hasSources = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sources'").get();
+      if (hasSources === undefined) return undefined;
+      const sum = database.prepare<[number], string>("SELECT sha256 FROM sources WHERE version = ?").pluck();
+      return sum.get(version);
+    },
   };
 }
 

@@ -97,7 +97,7 @@ export function ingestBytes(
 export const ingestDefaults = {
   labelSetId: "ens-test-env",
   labelSetVersion: 0,
-  skipInvalid: false,
+  invalidAllowed: 0,
   checkpointBytes: Number.POSITIVE_INFINITY,
   stderr: noOutput,
   now: () => new Date("2026-01-02T03:04:05.678Z"),
