@@ -12,6 +12,7 @@ process.channel?.unref();
 process.exitCode = await main(process.argv.slice(2), {
   database: process.env["LABELS_DATABASE"] || "./data/labels.sqlite",
   port: process.env["LABELS_PORT"] || "3223",
+  labelsServer: process.env["LABELS_SERVER_URL"] || "https://bucket.ensrainbow.io",
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,

@@ -2,14 +2,15 @@ import { existsSync, rmSync, statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { Command, CommanderError, InvalidArgumentError, Option } from "@commander-js/extra-typings";
-import { labelDatabaseSchemaVersion } from "../src/labels/label-set.ts";
+import { labelDatabaseSchemaVersion, labelSetIdPattern, labelSetIdRule } from "../src/labels/label-set.ts";
 import { countNoun, escapeControls, escapeControlsOfLines, formatSpan } from "../src/log/json-log.ts";
 import { convert, exportVersion } from "./commands/export.ts";
+import { fetchLabelSet, findLabelSet, productionLimits } from "./commands/fetch.ts";
 import { serve } from "./commands/serve.ts";
 import { validate } from "./commands/validate.ts";
 import { labelSetVersions } from "./formats/ensrainbow.ts";
 import { formatNames, formats } from "./formats/formats.ts";
-import { type IngestReport, ingest, ingestFolder, lockFolder } from "./ingest/ingest.ts";
+import { type IngestOptions, type IngestReport, ingest, ingestFolder, lockFolder } from "./ingest/ingest.ts";
 import { openInput } from "./ingest/read-input.ts";
 import { readDatabase } from "./store/database.ts";
 
@@ -17,6 +18,8 @@ import { readDatabase } from "./store/database.ts";
 export type CommandContext = {
   database: string;
   port: string;
+  /** Base URL of the label sets' server. */
+  labelsServer: string;
   stdin: Readable & { isTTY?: boolean | undefined };
   stdout: { write(text: string | Uint8Array): unknown };
   stderr: { write(text: string): unknown };
@@ -37,7 +40,7 @@ export async function main(args: string[], context: CommandContext): Promise<num
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(escapeControlsOfLines(text)),
     });
-  for (const add of [addIngest, addServe, addStats, addValidate, addExport, addConvert, addPurge])
+  for (const add of [addFetch, addIngest, addServe, addStats, addValidate, addExport, addConvert, addPurge])
     add(program, context);
   try {
     await program.parseAsync(args, { from: "user" });
@@ -94,17 +97,21 @@ const addIngest = (program: Command, context: CommandContext) =>
       createNumberParser({ min: 1, max: 1_000_000 }),
       256,
     )
-    .action(async (file, { database: databasePath, checkpointMb, skipInvalid, ...asked }) => {
-      const started = performance.now();
-      const report = await ingest({
+    .action((file, { database: databasePath, checkpointMb, skipInvalid, ...asked }) => {
+      const task = {
         ...{ ...asked, databasePath, stderr: context.stderr },
         input: openInput(file, context.stdin),
         invalidAllowed: skipInvalid ? Number.POSITIVE_INFINITY : 0,
         checkpointBytes: checkpointMb * 1_000_000,
-        now: () => new Date(),
-      });
-      context.stdout.write(ingestSummary(report, databasePath, (performance.now() - started) / 1000));
+      };
+      return ingestAndReport(task, context);
     });
+
+async function ingestAndReport(task: Omit<IngestOptions, "now">, { stdout }: CommandContext): Promise<void> {
+  const started = performance.now();
+  const report = await ingest({ ...task, now: () => new Date() });
+  stdout.write(ingestSummary(report, task.databasePath, (performance.now() - started) / 1000));
+}
 
 function ingestSummary(
   { format, facts, counts, added, rejectsPath }: IngestReport,
@@ -126,6 +133,32 @@ function ingestSummary(
       `${formatNumber(counts.endingInCarriageReturn)} labels end in a carriage return: was this a Windows text file?`,
     );
   return `${lines.join("\n")}\n`;
+}
+
+const addFetch = (program: Command, context: CommandContext) =>
+  createDatabaseCommand(program, "fetch", context)
+    .argument("<id>", "the label set", parseLabelSetId)
+    .argument("<version>", "its version", createNumberParser(labelSetVersions))
+    .description("download a label set version and add it to the database; resumes where it was stopped")
+    .action(async (labelSetId, labelSetVersion, { database: databasePath }) => {
+      const { stdout, stderr } = context;
+      const source = findLabelSet({ labelSetId, labelSetVersion }, parseServer(context.labelsServer));
+      const task = await fetchLabelSet(source, { ...productionLimits, databasePath, stderr });
+      if (task !== undefined) return ingestAndReport(task, context);
+      const path = escapeControls(databasePath);
+      stdout.write(`Version ${labelSetVersion} of "${labelSetId}" is already in ${path}.\n`);
+    });
+
+function parseLabelSetId(text: string): string {
+  if (labelSetIdPattern.test(text)) return text;
+  throw new InvalidArgumentError(`A label set id has ${labelSetIdRule}.`);
+}
+
+function parseServer(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === "")
+    return url.href.replace(/\/+$/, "");
+  throw new Error("LABELS_SERVER_URL must be an http(s):// URL without credentials and query.");
 }
 
 const addServe = (program: Command, context: CommandContext) =>

@@ -266,6 +266,7 @@ export const knownVariables: readonly string[] = [
   ...Object.keys(variables.shape),
   "LABELS_DATABASE",
   "LABELS_PORT",
+  "LABELS_SERVER_URL",
   "DATABASE_VIEWS_SCHEMA",
 ];
 

@@ -62,10 +62,10 @@ export async function send(
 /** The bytes of a body. Throws `refusal` once there are more than `max`. */
 export async function readUpTo(
   max: number,
-  body: AsyncIterable<Buffer>,
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   refusal: () => Error,
 ): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+  const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;

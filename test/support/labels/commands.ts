@@ -16,7 +16,12 @@ export type CommandOutcome = { code: number; stdout: string; stderr: string };
  */
 export function startCommand(
   args: string[],
-  { folder, stdin = "", answer }: { folder: string; stdin?: string | Buffer; answer?: string },
+  {
+    folder,
+    stdin = "",
+    answer,
+    labelsServer = "http://127.0.0.1:1",
+  }: { folder: string; stdin?: string | Buffer; answer?: string; labelsServer?: string },
 ) {
   const written = { stdout: "", stderr: "" };
   const output = (name: "stdout" | "stderr") => ({
@@ -29,6 +34,7 @@ export function startCommand(
   const ended = main(args, {
     database: join(folder, "data/labels.sqlite"),
     port: "3223",
+    labelsServer,
     stdin: answer === undefined ? input : Object.assign(input, { isTTY: true }),
     stdout: output("stdout"),
     stderr: output("stderr"),
@@ -57,8 +63,9 @@ export function start(
   args: string[],
   cwd: string,
   stdin?: string | Buffer,
+  settings: Record<string, string> = {},
 ): { child: ChildProcess; ended: Promise<Outcome> } {
-  const env = { PATH: process.env["PATH"] };
+  const env = { PATH: process.env["PATH"], ...settings };
   const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", cli, ...args], {
     cwd,
     env,
