@@ -159,9 +159,25 @@ test("label sets, files, ports and databases that cannot be used", async () => {
     "labels fail",
     "database away",
   ]);
-  expect(JSON.stringify(found)).toMatch(/Set LABEL_SET_VERSION=0, or ingest/);
+  expect(JSON.stringify(found)).toMatch(
+    /Set LABEL_SET_VERSION=0, or add version 1: npm run labels -- fetch subgraph 1 /,
+  );
   expect(JSON.stringify(found)).not.toContain("pa55");
 });
+
+test("a missing label set comes with the command that fetches it", async () => {
+  const missing = join(folder, "missing.sqlite");
+  const labelsOf = async (LABELS_URL: string) =>
+    bad(await findingsOf({ LABELS_URL })).find(({ subject }) => subject === "labels");
+  expect(await labelsOf(`file:${missing}`)).toMatchObject({
+    state: "fail",
+    found: `There is no label database "${missing}". Create it: npm run labels -- fetch subgraph 0 --database "${missing}"`,
+  });
+  expect(await labelsOf("http://127.0.0.1:1")).toMatchObject({
+    state: "away",
+    remedy: expect.stringContaining("npm run labels -- fetch subgraph 0)"),
+  });
+}, 60_000);
 
 test("the table says what to do, and counts", () => {
   const rows = [

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { totalmem } from "node:os";
 import { dirname } from "node:path";
 import type { Config } from "../../src/config/environment.ts";
-import { openLabels } from "../../src/labels/open-labels.ts";
+import { formatFetchCommand, openLabels } from "../../src/labels/open-labels.ts";
 import { findPostgresPrograms } from "../postgres/programs.ts";
 import { about, type Finding } from "./finding.ts";
 import { checkOnDatabase } from "./index-state.ts";
@@ -102,6 +102,7 @@ const examinePostgres = (config: Config) =>
 /** Checks the label source: its set, versions and number of labels. */
 export async function examineLabels({ labelsUrl, labelSet, namespace }: Config): Promise<Finding[]> {
   const { ok, warning, away, fail } = about("labels");
+  const fetchFirst = () => formatFetchCommand({ url: labelsUrl, ...labelSet, labelSetVersion: 0 });
   let outage: unknown = "nothing in 8 s";
   const signal = AbortSignal.timeout(8_000);
   const log = (_level: string, _message: string, fields?: Record<string, unknown>) => {
@@ -114,14 +115,18 @@ export async function examineLabels({ labelsUrl, labelSet, namespace }: Config):
     const found = `label set ${labelSetId} has versions 0 to ${highestLabelSetVersion} with ${recordsCount.toLocaleString("en")} labels`;
     // Mainnet's base set has 133,856,894 (docs/labels.md).
     const isPartial = namespace === "mainnet" && recordsCount < 100_000_000;
-    return [isPartial ? warning(found, "Many names stay [labelhash]: see docs/labels.md.") : ok(found)];
+    const remedy = `Many names stay [labelhash]: delete the set (npm run labels -- purge), then ${fetchFirst()}`;
+    return [isPartial ? warning(found, remedy) : ok(found)];
   } catch (error) {
     const { name, message } = error as Error;
     if (signal.aborted)
       return [
-        away(`label service cannot be used: ${outage}`, "Start the label service, or correct LABELS_URL."),
+        away(
+          `label service cannot be used: ${outage}`,
+          `Start it (npm run labels -- serve) with a label set (${fetchFirst()}), or correct LABELS_URL.`,
+        ),
       ];
     if (name !== "LabelSourceError") throw error;
-    return [fail(message, "Correct LABELS_URL, or import the set (docs/labels.md).")];
+    return [fail(message, "See docs/labels.md, or correct LABELS_URL.")];
   }
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import fs from "node:fs/promises";
 import { escapeControls, formatSpan } from "../../src/log/json-log.ts";
+import { formatMegabytes, type Output, type ReportProgress } from "../../src/log/progress-log.ts";
 import { fetchFollowing, readUpTo } from "../../src/rpc/public-address.ts";
-import { formatMegabytes, type Output, type Progress } from "../ingest/progress.ts";
 
 /** What a host sends that another attempt would not change. */
 export class DownloadError extends Error {
@@ -39,7 +39,7 @@ export function downloadText(url: string, options: DownloadOptions): Promise<str
 type PartialFile = Awaited<ReturnType<typeof openPartialFile>>;
 
 /** Opens the file at `path` to add to it. Reads what it has, and creates it if it is absent. */
-export async function openPartialFile(path: string, progress: Progress) {
+export async function openPartialFile(path: string, progress: ReportProgress) {
   const file = await fs.open(path, "a+");
   let [hash, size] = [createHash("sha256"), 0];
   const count = (bytes: Uint8Array) => {
@@ -68,7 +68,12 @@ export async function openPartialFile(path: string, progress: Progress) {
 }
 
 /** What to download: `checkSize` throws for more bytes than there may be. */
-type Download = { file: PartialFile; sha256: string; progress: Progress; checkSize(bytes: number): void };
+type Download = {
+  file: PartialFile;
+  sha256: string;
+  progress: ReportProgress;
+  checkSize(bytes: number): void;
+};
 
 /**
  * Downloads what a partial file lacks, and resumes broken transfers. Throws a `DownloadError` if the host does not send

@@ -5,9 +5,9 @@ import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
 import type { LabelSetPin } from "../../src/labels/label-set.ts";
 import { countNoun, escapeControls } from "../../src/log/json-log.ts";
+import { createProgressLog, formatMegabytes } from "../../src/log/progress-log.ts";
 import type { FormatName } from "../formats/formats.ts";
 import { checkSequence, type IngestOptions, ingestFolder, lockFolder } from "../ingest/ingest.ts";
-import { createProgress, formatMegabytes } from "../ingest/progress.ts";
 import { openInput } from "../ingest/read-input.ts";
 import { type DatabaseReader, readDatabase } from "../store/database.ts";
 import {
@@ -136,7 +136,7 @@ async function download(
   const others = readdirSync(folder).filter((name) => name.endsWith(".download") && name !== basename(path));
   for (const name of others) rmSync(join(folder, name));
   const checkSize = await createSpaceCheck(options);
-  const progress = createProgress(options.stderr, undefined, formatMegabytes);
+  const progress = createProgressLog(options.stderr, { format: formatMegabytes });
   const file = await openPartialFile(path, progress);
   const problems: string[] = [];
   try {

@@ -60,14 +60,23 @@ describe("label source of a file", () => {
     [
       "a higher version",
       { labelSetVersion: 2 },
-      /Version 2 of label set "ens-test-env" is configured \(LABEL_SET_VERSION\), but .* up to 1\. Set LABEL_SET_VERSION=1,/,
+      /Version 2 of label set "ens-test-env" is configured \(LABEL_SET_VERSION\), but .* up to 1\. Set LABEL_SET_VERSION=1, or add version 2: npm run labels -- fetch ens-test-env 2 --database ".*1\.sqlite"$/,
     ],
     [
       "a file on another machine",
       { url: "file://host/y" },
       /is not the path of a file: File URL host must be/,
     ],
-    ["a missing file", { url: "file:/nowhere/labels.sqlite" }, /there is no such file/],
+    [
+      "a missing file",
+      { url: "file:/nowhere/labels.sqlite" },
+      /^There is no label database "\/nowhere\/labels\.sqlite"\. Create it: npm run labels -- fetch ens-test-env 0 --database "\/nowhere\/labels\.sqlite"$/,
+    ],
+    [
+      "a missing file at the usual place",
+      { url: pathToFileURL("data/labels.sqlite").href, labelSetId: "subgraph" },
+      /^There is no label database ".*\/data\/labels\.sqlite"\. Create it: npm run labels -- fetch subgraph 0$/,
+    ],
   ])("refuses %s", async (_, changes, message) => {
     await expect(open(changes)).rejects.toThrow(message);
     await expect(open(changes)).rejects.toThrow(LabelSourceError);

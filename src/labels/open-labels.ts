@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { escapeControls } from "../log/json-log.ts";
 import { openHttpSource } from "./http-source.ts";
@@ -30,8 +32,23 @@ export async function openLabels(options: LabelSourceOptions): Promise<LabelSour
 
 function openUnchecked(options: LabelSourceOptions): LabelSource | Promise<LabelSource> {
   const url = new URL(options.url);
-  if (url.protocol === "file:") return openFileSource(parsePath(url), options.labelSetVersion);
-  return openHttpSource(url, options);
+  if (url.protocol !== "file:") return openHttpSource(url, options);
+  const path = parsePath(url);
+  if (existsSync(path)) return openFileSource(path, options.labelSetVersion);
+  const command = formatFetchCommand({ ...options, labelSetVersion: 0 });
+  throw new LabelSourceError(`There is no label database ${JSON.stringify(path)}. Create it: ${command}`);
+}
+
+/** The command that adds a version of a label set to the database at `url`, or to that of the service there. */
+export function formatFetchCommand({
+  labelSetId,
+  labelSetVersion,
+  url,
+}: Pick<LabelSourceOptions, "labelSetId" | "labelSetVersion" | "url">): string {
+  const command = `npm run labels -- fetch ${labelSetId} ${labelSetVersion}`;
+  const path = url.startsWith("file:") ? fileURLToPath(url) : undefined;
+  if (path === undefined || path === resolve("data/labels.sqlite")) return command;
+  return `${command} --database ${JSON.stringify(path)}`;
 }
 
 function parsePath(url: URL): string {
@@ -57,6 +74,7 @@ function describeMismatch(pin: LabelSourceOptions, facts: LabelSourceFacts): str
   const held = facts.highestLabelSetVersion;
   return (
     `Version ${labelSetVersion} of label set "${labelSetId}" is configured (LABEL_SET_VERSION), but ${source} holds only ` +
-    `versions up to ${held}. Set LABEL_SET_VERSION=${held}, or ingest the versions from ${held + 1} on.`
+    `versions up to ${held}. Set LABEL_SET_VERSION=${held}, or add version ${held + 1}: ` +
+    formatFetchCommand({ ...pin, labelSetVersion: held + 1 })
   );
 }

@@ -19,7 +19,10 @@ export const formatMegabytes = (bytes: number) => `${Math.round(bytes / 1e6).toL
 /** Writes a line with the speed and the remaining time every ten seconds. `format` gives an amount its unit. */
 export function createProgressLog(
   output: Output,
-  { format = formatRows, now = () => performance.now() }: { format?: typeof formatRows; now?: () => number } = {},
+  {
+    format = formatRows,
+    now = () => performance.now(),
+  }: { format?: typeof formatRows; now?: () => number } = {},
 ): ReportProgress {
   let step: { name: string; since: number; first: number; firstFraction: number } | undefined;
   let lastShown = 0;
