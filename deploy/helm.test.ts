@@ -272,7 +272,7 @@ describe.runIf(hasHelm)("the chart", () => {
       template.spec.containers[0]?.image,
     ]);
     expect(Object.fromEntries(images)).toMatchObject({
-      "names-nsindex-indexer": "registry.example/nsindex:0.1.0",
+      "names-nsindex-indexer": `registry.example/nsindex:${parse(read(`${chart}/Chart.yaml`)).appVersion}`,
       "names-nsindex-indexer-next": "registry.example/nsindex:next",
     });
     expect(variables(render(...example), "names-nsindex-indexer-next")).toEqual({});
