@@ -56,6 +56,7 @@ cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src
 . <- src/{schema,config,ponder,rpc,archive,operations} | ponder
 devnet <- abis src/{deployments,rpc} labels-service/store
 examples <- | graphql
+deploy <-
 `;
 
 /** Packages that only the rooms naming them may import. All others are open to every room. */
