@@ -1,5 +1,5 @@
 // Makes a release: `npm run release -- <version> [--dry-run]`. Sets the version everywhere, dates the changelog's section,
-// commits and tags. It publishes nothing.
+// commits and tags. It publishes nothing: .github/workflows/release.yml does, for a pushed tag.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
