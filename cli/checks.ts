@@ -5,6 +5,7 @@ import { isDatabaseAway } from "../src/ponder/sql-client.ts";
 import { examineArchive } from "./checks/archive.ts";
 import { examineBlocks } from "./checks/chains.ts";
 import { about, type Finding } from "./checks/finding.ts";
+import { examineHistory } from "./checks/history.ts";
 import { examineIndex, examineServedIndex, readKnownBlocks } from "./checks/index-state.ts";
 import { examineDatabase, examineLabels, examineMachine, examinePort } from "./checks/machine.ts";
 import { examineNodes, examineUrls } from "./checks/nodes.ts";
@@ -43,6 +44,7 @@ const checks: readonly Check[] = [
   { subject: "database", by: ["doctor"], run: examineDatabase },
   { subject: "index", by: ["start", "doctor"], run: examineIndex },
   { subject: "blocks", by: [...indexer, "doctor"], run: examineBlocks },
+  { subject: "history", by: [...indexer, "doctor"], run: examineHistory },
 ];
 
 function collectFindings({ subject, run }: Omit<Check, "by">, config: Config): Promise<Finding[]> {

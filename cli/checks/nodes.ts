@@ -133,10 +133,6 @@ function listNeeds(chain: IndexedChain, config: Config, { number, transactions }
     });
   const needs: Need[] = [
     {
-      requests: [["eth_getBlockByNumber", [toHex(first), false]]],
-      ...{ lacks: `no block ${first}`, remedy: "Use a node with all blocks.", isRequired: true },
-    },
-    {
       requests: logsOf(1),
       ...{ lacks: "no eth_getLogs", remedy: "Use a node that serves logs.", isRequired: true },
     },

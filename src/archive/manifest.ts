@@ -212,14 +212,19 @@ export function parseManifest(text: string, chainId: number): Manifest {
   return parsed.data;
 }
 
-// --- Coverage ---
+// --- CoveredLogs ---
 
 /** The key of a factory among `children`. */
 export const factoryKey = ({ factory, event }: { factory: string; event: string }) => `${factory} ${event}`;
 
+/** Ranges, and the filters of which each has all logs. */
+export type CoveredLogs = Pick<Manifest, "filters" | "children"> & {
+  segments: readonly (BlockRange & Pick<Segment, "filters">)[];
+};
+
 /** The query for a filter's logs in a range. */
 export function queryOfFilter(
-  { children }: Manifest,
+  { children }: Pick<Manifest, "children">,
   { addresses, topics }: ArchiveFilter,
   { from, to }: BlockRange,
 ): LogsQuery {
@@ -269,7 +274,7 @@ export function splitRange(manifest: Manifest, query: LogsQuery): RangePiece[] {
   return pieces;
 }
 
-const listFilters = (segments: readonly Segment[]) => [
+const listFilters = (segments: CoveredLogs["segments"]) => [
   ...new Set(segments.flatMap(({ filters }) => filters)),
 ];
 
@@ -290,7 +295,7 @@ export function findStretches<Other extends BlockRange>(others: readonly Other[]
 export type Gap = BlockRange & { filters: readonly ArchiveFilter[] };
 
 /** What an archive lacks of filters in a range, ascending. A factory's filter is missing as a whole. */
-export function findGaps(manifest: Manifest, filters: readonly ArchiveFilter[], range: BlockRange): Gap[] {
+export function findGaps(manifest: CoveredLogs, filters: readonly ArchiveFilter[], range: BlockRange): Gap[] {
   // Most segments have the same filters.
   const known = new Map<string, ArchiveFilter[]>();
   const gaps: Gap[] = [];
@@ -308,7 +313,7 @@ export function findGaps(manifest: Manifest, filters: readonly ArchiveFilter[], 
 
 /** The part of a filter that the filters with these indexes do not cover; undefined if there is none. */
 function findLacked(
-  manifest: Manifest,
+  manifest: CoveredLogs,
   indexes: readonly number[],
   filter: ArchiveFilter,
 ): ArchiveFilter | undefined {

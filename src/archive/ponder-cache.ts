@@ -30,7 +30,7 @@ type CachedPart = BlockRange & { filter: ArchiveFilter };
 /**
  * The filters and ranges of which a chain's cache has all logs. Adds contracts that factories deployed to `children`.
  */
-async function readCachedParts(
+export async function readCachedParts(
   run: Statement,
   { chainId, children }: Pick<Manifest, "chainId" | "children">,
 ): Promise<CachedPart[]> {

@@ -1,7 +1,7 @@
 import { type Abi, type AbiEvent, parseEventLogs, toEventSelector } from "viem";
 import type { Config } from "../config/environment.ts";
 import { missingDatasources, pluginIds } from "../config/plugins.ts";
-import { contractSources } from "../config/sources.ts";
+import { type ContractEntry, contractSources } from "../config/sources.ts";
 import type { RpcLog } from "../rpc/log-answers.ts";
 import { type ArchiveFilter, factoryKey } from "./manifest.ts";
 import type { Factories } from "./record.ts";
@@ -20,6 +20,11 @@ export function describeWanted(config: Config, chain: string): Wanted {
     ...Object.values(contractSources({ ...every, plugins, isSubgraphCompatible: false })),
     ...Object.values(contractSources({ ...every, plugins: ["subgraph"], isSubgraphCompatible: true })),
   ];
+  return describeLogsOf(sources, chain);
+}
+
+/** The logs that contract entries read from a chain. */
+export function describeLogsOf(sources: readonly ContractEntry[], chain: string): Wanted {
   const entries = sources.flatMap(({ abi, chain: { [chain]: entry } }) => (entry ? [{ ...entry, abi }] : []));
   // One group of entries with addresses, one of those without, and one for each factory.
   const groups = Map.groupBy(entries, ({ address }) =>
