@@ -10,6 +10,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { clientQueries, type KnownName } from "../cli/compare/queries.ts";
 import { freePort } from "../devnet/ports.ts";
 import { askSubgraph } from "../devnet/subgraph.ts";
 import { query } from "../test/support/postgres.ts";
@@ -17,7 +18,6 @@ import { serveHistory } from "./backfill/chain.ts";
 import { generateAccount } from "./backfill/history.ts";
 import { type Indexed, indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { readProcessorSeconds, residentMegabytes, untilReady } from "./measure.ts";
-import { clientQueries, type KnownName } from "./subgraph/queries.ts";
 import { inWorld, type World } from "./world.ts";
 
 const { values: options } = parseArgs({

@@ -16,6 +16,7 @@ import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import pg from "pg";
 import type { Hex } from "viem";
+import { clientQueries, type KnownName } from "../cli/compare/queries.ts";
 import { createRandom } from "../devnet/random.ts";
 import { createSubgraph, subgraphRoutes } from "../src/api/subgraph/routes.ts";
 import type { Pool } from "../src/ponder/sql-client.ts";
@@ -27,7 +28,6 @@ import { formatRequest, type LoadResult } from "./load/load.ts";
 import type { LoadJob } from "./load/load-process.ts";
 import { fill, hot } from "./lookup/names.ts";
 import { whole } from "./measure.ts";
-import { clientQueries, type KnownName } from "./subgraph/queries.ts";
 import { startBenchPostgres } from "./world.ts";
 
 const { values: options } = parseArgs({

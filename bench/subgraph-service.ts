@@ -9,6 +9,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { clientQueries, type KnownName } from "../cli/compare/queries.ts";
 import { freePort } from "../devnet/ports.ts";
 import { askSubgraph } from "../devnet/subgraph.ts";
 import { serveHistory } from "./backfill/chain.ts";
@@ -17,7 +18,6 @@ import { indexOnce, realRoot } from "./backfill/indexing-process.ts";
 import { formatRequest, type LoadResult } from "./load/load.ts";
 import type { LoadJob } from "./load/load-process.ts";
 import { untilReady, whole } from "./measure.ts";
-import { clientQueries, type KnownName } from "./subgraph/queries.ts";
 import { inWorld } from "./world.ts";
 
 const { values } = parseArgs({

@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { clientQueries, type KnownName } from "../../cli/compare/queries.ts";
 import { startNginx } from "../../test/support/nginx.ts";
 import { childrenOf } from "../../test/support/process-tree.ts";
 import { recordedEntities } from "../../test/support/recordings.ts";
@@ -8,7 +9,6 @@ import { printRow } from "../feed/world.ts";
 import { formatRequest, type LoadResult } from "../load/load.ts";
 import type { LoadJob } from "../load/load-process.ts";
 import { readProcessorSeconds, whole } from "../measure.ts";
-import { clientQueries, type KnownName } from "../subgraph/queries.ts";
 import type { ReplicaWorld } from "./world.ts";
 
 const seconds = 15;

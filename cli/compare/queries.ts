@@ -1,7 +1,7 @@
 import type { Hex } from "viem";
 
 /** A query of clients, and the variables with which it is sent. */
-type ClientQuery = { name: string; query: string; variables: object[] };
+export type ClientQuery = { name: string; query: string; variables: object[] };
 
 /** A name as the service returns it. */
 export type KnownName = { id: Hex; name: string; owner: { id: Hex } };
