@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import fs from "node:fs/promises";
+import { appendFileSync, createReadStream, existsSync, rmSync, statSync } from "node:fs";
 import { escapeControls, formatSpan } from "../../src/log/json-log.ts";
 import { formatMegabytes, type Output, type ReportProgress } from "../../src/log/progress-log.ts";
 import { fetchFollowing, readUpTo } from "../../src/rpc/public-address.ts";
@@ -35,101 +35,78 @@ export function downloadText(url: string, options: DownloadOptions): Promise<str
   );
 }
 
-/** A file in the making, with the SHA-256 of its content. */
-type PartialFile = Awaited<ReturnType<typeof openPartialFile>>;
-
-/** Opens the file at `path` to add to it. Reads what it has, and creates it if it is absent. */
-export async function openPartialFile(path: string, progress: ReportProgress) {
-  const file = await fs.open(path, "a+");
-  let [hash, size] = [createHash("sha256"), 0];
-  const count = (bytes: Uint8Array) => {
+/** SHA-256 of a file in hexadecimal; undefined if there is no file. */
+export async function computeSum(path: string, progress: ReportProgress): Promise<string | undefined> {
+  if (!existsSync(path)) return undefined;
+  const [hash, size, stream] = [createHash("sha256"), sizeOf(path), createReadStream(path)];
+  for await (const bytes of stream) {
     hash.update(bytes);
-    size += bytes.length;
-  };
-  const { size: stored } = await file.stat();
-  for await (const bytes of file.createReadStream({ start: 0, autoClose: false })) {
-    count(bytes);
-    progress("checking", size, size / stored);
+    progress("checking", stream.bytesRead, stream.bytesRead / size);
   }
-  return {
-    size: () => size,
-    /** The sum in hexadecimal. */
-    sum: () => hash.copy().digest("hex"),
-    add: async (bytes: Uint8Array) => {
-      await file.appendFile(bytes);
-      count(bytes);
-    },
-    clear: async () => {
-      await file.truncate(0);
-      [hash, size] = [createHash("sha256"), 0];
-    },
-    close: () => file.close(),
-  };
+  return hash.digest("hex");
 }
 
-/** What to download: `checkSize` throws for more bytes than there may be. */
-type Download = {
-  file: PartialFile;
-  sha256: string;
-  progress: ReportProgress;
-  checkSize(bytes: number): void;
-};
+/** Bytes of a file; 0 if there is none. */
+export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** What to download, and where to. `checkSize` throws for more bytes than there may be. */
+type Download = { path: string; sha256: string; progress: ReportProgress; checkSize(bytes: number): void };
 
 /**
- * Downloads what a partial file lacks, and resumes broken transfers. Throws a `DownloadError` if the host does not send
- * the content of the sum `sha256`. The file is empty then, or has what the host sent until it failed.
+ * Downloads what a file lacks, and resumes broken transfers. Throws a `DownloadError` if the host does not send the
+ * content of the sum `sha256`. The file is missing then, or has what the host sent until it failed.
  */
-export async function downloadInto(
+export async function downloadFile(
   url: string,
-  { file, sha256, progress, checkSize }: Download,
+  { path, sha256, progress, checkSize }: Download,
   options: DownloadOptions,
 ): Promise<void> {
-  const from = file.size() === 0 ? "" : `, from ${formatMegabytes(file.size())} on`;
-  options.stderr.write(`Downloading ${describeFile(url)}${from}.\n`);
+  let size = sizeOf(path);
   let total: number | undefined;
+  const clear = () => {
+    rmSync(path, { force: true });
+    size = 0;
+  };
   const receive = async (response: Response, refresh: () => void) => {
-    const announced = await readTotal(url, response, file);
-    if (total !== undefined && announced !== total)
-      throw new DownloadError(`${describeFile(url)} has ${announced} bytes, not ${total}: it changed.`);
-    total = announced;
+    if (response.status !== 206) clear();
+    if (response.status === 416) throw new OutageError("it has fewer bytes than before");
+    const extent = readExtent(response);
+    if (extent.start !== size)
+      throw new DownloadError(`${describeFile(url)} comes with another range than requested.`);
+    if (total !== undefined && extent.total !== total)
+      throw new DownloadError(`${describeFile(url)} has ${extent.total} bytes, not ${total}: it changed.`);
+    total = extent.total;
     checkSize(total ?? 0);
     for await (const bytes of response.body ?? []) {
       refresh();
-      checkSize(file.size() + bytes.length);
-      await file.add(bytes);
-      progress("downloading", file.size(), total && file.size() / total);
+      checkSize(size + bytes.length);
+      appendFileSync(path, bytes);
+      size += bytes.length;
+      progress("downloading", size, total && size / total);
     }
-    if (file.size() < (total ?? 0)) throw new OutageError("the transfer ended early");
+    if (size < (total ?? 0)) throw new OutageError("the transfer ended early");
   };
-  const attempt = () => {
-    const headers: Record<string, string> = file.size() > 0 ? { range: `bytes=${file.size()}-` } : {};
-    return request(url, headers, options, receive);
-  };
-  await untilDone(url, options, attempt, file.size);
-  if (file.sum() === sha256) return;
-  await file.clear();
+  const from = size === 0 ? "" : `, from ${formatMegabytes(size)} on`;
+  options.stderr.write(`Downloading ${describeFile(url)}${from}.\n`);
+  const attempt = () => request(url, size === 0 ? {} : { range: `bytes=${size}-` }, options, receive);
+  await untilDone(url, options, attempt, () => size);
+  if ((await computeSum(path, progress)) === sha256) return;
+  clear();
   throw new DownloadError(`${describeFile(url)} does not have the SHA-256 ${sha256}.`);
 }
 
-/** The bytes of the whole file; undefined if the host does not say. Empties the partial file if it is not resumed. */
-async function readTotal(url: string, response: Response, file: PartialFile): Promise<number | undefined> {
-  const { status, headers } = response;
-  if (status === 206) {
-    const [, start, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get("content-range") ?? "") ?? [];
-    if (Number(start) !== file.size())
-      throw new DownloadError(`${describeFile(url)} comes with another range than requested.`);
-    return total === "*" ? undefined : Number(total);
-  }
-  await file.clear();
-  if (status === 416) throw new OutageError("it has fewer bytes than before");
-  const length = headers.get("content-length");
-  return length === null ? undefined : Number(length);
+/** First byte of a response, and bytes of the whole file if the host says. */
+function readExtent({ status, headers }: Response): { start: number; total: number | undefined } {
+  const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(headers.get("content-range") ?? "");
+  const [start, total] =
+    status === 206 ? [range?.[1], range?.[2]] : [0, headers.get("content-length") ?? "*"];
+  return { start: Number(start), total: total === "*" ? undefined : Number(total) };
 }
 
 /** Requests a file, and gives the response to `use`, which calls `refresh` when bytes arrive. */
 async function request<T>(
   url: string,
-  headers: Record<string, string>,
+  headers: { range?: string },
   { idleMs }: DownloadOptions,
   use: (response: Response, refresh: () => void) => Promise<T>,
 ): Promise<T> {

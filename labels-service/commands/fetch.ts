@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Readable } from "node:stream";
@@ -11,11 +11,12 @@ import { checkSequence, type IngestOptions, ingestFolder, lockFolder } from "../
 import { openInput } from "../ingest/read-input.ts";
 import { type DatabaseReader, readDatabase } from "../store/database.ts";
 import {
+  computeSum,
   DownloadError,
   type DownloadOptions,
-  downloadInto,
+  downloadFile,
   downloadText,
-  openPartialFile,
+  sizeOf,
 } from "./download.ts";
 
 /** Where a label set version can be had. Without `sha256` the sum is in a file beside it. */
@@ -137,22 +138,17 @@ async function download(
   for (const name of others) rmSync(join(folder, name));
   const checkSize = await createSpaceCheck(options);
   const progress = createProgressLog(options.stderr, { format: formatMegabytes });
-  const file = await openPartialFile(path, progress);
+  if ((await computeSum(path, progress)) === sha256) return;
   const problems: string[] = [];
-  try {
-    if (file.sum() === sha256) return;
-    for (const url of urls) {
-      try {
-        return await downloadInto(url, { file, sha256, progress, checkSize }, options);
-      } catch (error) {
-        if (!(error instanceof DownloadError)) throw error;
-        problems.push(error.message);
-      }
+  for (const url of urls) {
+    try {
+      return await downloadFile(url, { path, sha256, progress, checkSize }, options);
+    } catch (error) {
+      if (!(error instanceof DownloadError)) throw error;
+      problems.push(error.message);
     }
-  } finally {
-    await file.close();
   }
-  throw new Error(problems.join(" "));
+  throw new Error(`${problems.join(" ")} The next run of this command resumes.`);
 }
 
 // The table of names: 6.4 GB of download become 4 GB of database and 3.5 GB of temporary files (docs/labels.md).
@@ -160,20 +156,17 @@ const spacePerByte = { database: 0.65, ingest: 0.55 };
 
 /** Creates a check that the disk has room for a download of some bytes and for its ingest. */
 async function createSpaceCheck({ databasePath, freeBytes }: FetchOptions): Promise<(bytes: number) => void> {
-  const folder = dirname(databasePath);
-  const sizeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const [folder, ingested] = [dirname(databasePath), ingestFolder(databasePath)];
   // What an earlier process left is used or overwritten. The ingest copies the database.
-  const left = readdirSync(ingestFolder(databasePath)).map((name) =>
-    sizeOf(join(ingestFolder(databasePath), name)),
-  );
-  const room = left.reduce((sum, size) => sum + size, await freeBytes(folder)) - sizeOf(databasePath);
+  const sizes = readdirSync(ingested).map((name) => sizeOf(join(ingested, name)));
+  const room = sizes.reduce((sum, size) => sum + size, await freeBytes(folder)) - sizeOf(databasePath);
   return (bytes) => {
     const needed = bytes * (1 + spacePerByte.database + spacePerByte.ingest);
     if (needed <= room) return;
     throw new Error(
-      `${formatMegabytes(needed - room)} of space are missing in ${JSON.stringify(folder)}: the download takes ` +
-        `${formatMegabytes(bytes)}, the database ${formatMegabytes(bytes * spacePerByte.database)}, and its ingest ` +
-        `${formatMegabytes(bytes * spacePerByte.ingest)} while it runs.`,
+      `Free ${formatMegabytes(needed - room)} in ${JSON.stringify(folder)}, or choose another disk with --database: ` +
+        `the download takes ${formatMegabytes(bytes)}, the database ${formatMegabytes(bytes * spacePerByte.database)}, ` +
+        `and its ingest ${formatMegabytes(bytes * spacePerByte.ingest)} while it runs.`,
     );
   };
 }

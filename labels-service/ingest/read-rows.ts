@@ -240,7 +240,7 @@ function createInvalidRowsError(
 ): InputError {
   const [some, all] = [invalid, accepted + invalid + ignored].map((count) => count.toLocaleString("en-US"));
   return new InputError(
-    `${some} of ${all} rows are invalid, so nothing was ingested (--skip-invalid leaves them out): ` +
+    `${some} of ${all} rows are invalid, so nothing was ingested (ingest --skip-invalid leaves them out): ` +
       `${first.join("; ")}${invalid > first.length ? "; …" : ""}`,
   );
 }
