@@ -2,7 +2,7 @@ import type { Config } from "../src/config/environment.ts";
 import { contractSources, logFilters } from "../src/config/sources.ts";
 import { escapeControlsOfLines } from "../src/log/json-log.ts";
 import { nameUrl } from "./checks/nodes.ts";
-import { createProgram, loadConfig, print, requireUrl, runProgram } from "./command.ts";
+import { createProgram, loadConfig, print, runProgram } from "./command.ts";
 import { listSecrets, redact } from "./log-lines.ts";
 import { countLogs, type Estimate, estimate, type Facts, type Span } from "./plan/estimate.ts";
 import { measureDisk, measureProcessor, measureUrl } from "./plan/measure.ts";
@@ -14,16 +14,12 @@ const plan = createProgram(
   "Says before a start how long an index takes, what it costs and how much disk it needs, from an archive, from a portal or over RPC alone. Measures processor, disk and RPC URLs for some seconds. If the index exists, also says what it has taken so far. Changes nothing.",
 )
   .option("--json", "the same as JSON")
-  .option("--portal <url>", "the portal whose latency is measured", "https://portal.sqd.dev")
   .action((asked) => print(planIndex(asked)));
 
 // Mainnet to late 2026, from the first block of ENS: used where no URL responds.
 const blocksOfMainnet = 20_700_000;
 
-type Asked = { json?: true; portal: string };
-
-async function planIndex({ json, portal }: Asked): Promise<string> {
-  requireUrl("--portal", portal);
+async function planIndex({ json }: { json?: true }): Promise<string> {
   const config = loadConfig();
   const count = countLogs(config);
   if (count === undefined)
@@ -38,7 +34,7 @@ async function planIndex({ json, portal }: Asked): Promise<string> {
       const measured = await measureUrl(url, name, config).catch((error: Error) => error.message);
       urls.push({ id, name: nameUrl(id, rpc.http, index), measured });
     }
-  const portalMilliseconds = await measurePortal(portal);
+  const portalMilliseconds = await measurePortal(config.portal.url);
   const facts = {
     ...config,
     ...{ processor, hasLabelsFile: config.labelsUrl.startsWith("file:") },
@@ -85,7 +81,7 @@ function combineUrls(urls: readonly MeasuredUrl[], config: Config) {
 async function measurePortal(url: string): Promise<number | undefined> {
   const start = performance.now();
   const signal = AbortSignal.timeout(5_000);
-  const response = await fetch(`${url.replace(/\/+$/, "")}/datasets`, { signal }).catch(() => undefined);
+  const response = await fetch(`${url}/datasets`, { signal }).catch(() => undefined);
   await response?.body?.cancel();
   return response?.ok ? performance.now() - start : undefined;
 }

@@ -43,7 +43,7 @@ const logsPerBlockOfBench = 25;
 const rates = { subgraph: 11_700, more: 5_900, portal: [490, 9_100] as Span };
 /** Requests per second at which Ponder starts with a URL, and its limit. */
 const rpcRates: Span = [20, 500];
-const bytesPerLog = { subgraph: 758, multichain: 791, more: 1_313, cache: 757, archive: 76 };
+const bytesPerLog = { subgraph: 758, multichain: 791, more: 1_313, cache: 757, archive: 88 };
 const headerBytes = { archive: 546, cache: 1_600 };
 /** Bytes of JSON per block with its transactions. */
 const blockBytes: Span = [100_000, 400_000];
