@@ -50,7 +50,12 @@ async function rehearse({ folder }: World): Promise<void> {
     join(home, ".env.local"),
     Object.entries({
       ...{ NAMESPACE: "mainnet", RPC_URL_1: node.url, START_BLOCK: environment.START_BLOCK, PORT: port },
-      ...{ LABEL_SET_ID: "bench", LABELS_SERVER_URL: labelLine.url, PORTAL_URL: portalLine.url },
+      ...{
+        PLUGINS: "subgraph",
+        LABEL_SET_ID: "bench",
+        LABELS_SERVER_URL: labelLine.url,
+        PORTAL_URL: portalLine.url,
+      },
     })
       .map(([name, value]) => `${name}=${value}\n`)
       .join(""),
@@ -60,7 +65,7 @@ async function rehearse({ folder }: World): Promise<void> {
   const setup = startServiceProcess({
     ...{ name: "setup", args: [join(realRoot, "cli/setup.ts")], cwd: home },
     env: { PATH: process.env["PATH"], HOME: home },
-    onLine: say,
+    onLine: (line) => /INFO +Indexed block /.test(line) || say(line),
   });
   try {
     await Promise.race([
