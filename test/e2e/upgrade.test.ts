@@ -44,9 +44,13 @@ function keepAsking(url: string) {
   };
 }
 
+// The tests continue each other.
 describe("an upgrade", () => {
   let world: World;
+  let reader: ServiceProcess & { url: string };
   let next: ServiceProcess | undefined;
+  let stopAsking: ReturnType<typeof keepAsking>;
+  let before: { block: number; names: number } | undefined;
   beforeAll(async () => {
     const environment = { DATABASE_SCHEMA: "names_v1", DATABASE_STABLE_SCHEMA: "names" };
     world = await startWorld({ head: 120, environment });
@@ -60,11 +64,34 @@ describe("an upgrade", () => {
 
   const db = (...args: string[]) => world.run("db", args);
 
-  test("and the way back lose no request of readers", async () => {
+  const analysed = () =>
+    statement<{ block: number; names: number }>(
+      Object.assign(new URL(world.databaseUrl), { username: analyst }).href,
+      "SELECT block_number AS block, (SELECT count(*)::int FROM names) AS names FROM blocks",
+    );
+  const served = async () => {
+    const config = (await (await fetch(`${reader.url}/api/config`)).json()) as { databaseSchemaName: string };
+    return config.databaseSchemaName;
+  };
+  const servedBecomes = (schema: string) =>
+    waitFor(`readers to be served from ${schema}`, async () => {
+      const now = await served().catch(String);
+      return now === schema ? { done: now } : { state: now };
+    });
+  const checksum = async (url: string) => {
+    const response = await fetch(`${url}/api/checksum`);
+    return (await response.json()) as {
+      timestamp?: number;
+      hash?: string;
+      tables?: Record<string, object>;
+    };
+  };
+
+  test("begins with a reader of the first index", async () => {
     world.start();
     await world.waitForIndex();
     expect(world.running().lastLines(10_000).join("\n")).not.toContain("DeprecationWarning");
-    const reader = await world.startBeside("serve");
+    reader = await world.startBeside("serve");
     await waitFor("the reader to wait", async () =>
       reader.lastLines(9).some((line) => line.includes('Views schema "names" points to no index yet'))
         ? { done: true }
@@ -77,32 +104,18 @@ describe("an upgrade", () => {
 
     await statement(world.databaseUrl, `CREATE ROLE ${analyst} LOGIN`);
     expect(await db("grant-readonly", analyst)).toMatchObject({ code: 0 });
-    const analysed = () =>
-      statement<{ block: number; names: number }>(
-        Object.assign(new URL(world.databaseUrl), { username: analyst }).href,
-        "SELECT block_number AS block, (SELECT count(*)::int FROM names) AS names FROM blocks",
-      );
-    const [before] = await analysed();
+    [before] = await analysed();
     expect(before?.names).toBeGreaterThan(10);
     expect(before?.block).toBe(120);
 
-    const served = async () => {
-      const config = (await (await fetch(`${reader.url}/api/config`)).json()) as {
-        databaseSchemaName: string;
-      };
-      return config.databaseSchemaName;
-    };
-    const servedBecomes = (schema: string) =>
-      waitFor(`readers to be served from ${schema}`, async () => {
-        const now = await served().catch(String);
-        return now === schema ? { done: now } : { state: now };
-      });
     await servedBecomes("names_v1");
     await waitFor("the reader", async () =>
       (await fetch(`${reader.url}/ready`)).status === 200 ? { done: true } : { state: "not ready" },
     );
-    const stopAsking = keepAsking(reader.url);
+    stopAsking = keepAsking(reader.url);
+  });
 
+  test("moves readers and SQL views to a new index with the same rows", async () => {
     next = await world.startBeside("start", { DATABASE_SCHEMA: "names_v2", SWITCH_WHEN_READY: "true" });
     await servedBecomes("names_v2");
     // SQL views follow, with the role's rights on them.
@@ -114,15 +127,6 @@ describe("an upgrade", () => {
     });
     expect(await analysed()).toEqual([before]);
 
-    // Both indexes have the same rows, once the same blocks are final.
-    const checksum = async (url: string) => {
-      const response = await fetch(`${url}/api/checksum`);
-      return (await response.json()) as {
-        timestamp?: number;
-        hash?: string;
-        tables?: Record<string, object>;
-      };
-    };
     await waitFor("the first pass of the new index", async () =>
       next?.lastLines(500).some((line) => line.includes("Computed the checksums"))
         ? { done: true }
@@ -132,6 +136,7 @@ describe("an upgrade", () => {
       world.node.chain.setHead(head);
       await new Promise((resolve) => setTimeout(resolve, 250));
     }
+    // Once the same blocks are final.
     const found = await waitFor("equal checksums", async () => {
       const both = [await checksum(world.url), await checksum(reader.url)] as const;
       const isSame = both[0].timestamp !== undefined && both[0].timestamp === both[1].timestamp;
@@ -140,7 +145,9 @@ describe("an upgrade", () => {
     expect(found[1]).toEqual(found[0]);
     expect(found[0].hash).toMatch(/^[0-9a-f]{64}$/);
     expect(found[0].tables).toMatchObject({ domain: { rows: expect.any(Number) } });
+  });
 
+  test("and the way back lose no request of readers", async () => {
     // A statement that is long under way does not hold up others, and is not cancelled.
     const pool = createPool(world.databaseUrl, 1);
     const client = await pool.connect();
@@ -161,7 +168,11 @@ describe("an upgrade", () => {
     expect(metas.filter(({ hasIndexingErrors }) => hasIndexingErrors !== false)).toEqual([]);
     // It took over once only.
     expect(await served()).toBe("names_v1");
+    client.release();
+    await pool.end();
+  });
 
+  test("leaves indexes in use, whose readers describe them", async () => {
     const { output } = await db("list");
     expect(output).toMatch(/^names_v1, release \S+, build \w+, 0\.\d\d GB, live$/m);
     expect(output).toMatch(/^ {2}ens-test-env: subgraph$/m);
@@ -174,7 +185,7 @@ describe("an upgrade", () => {
       /its indexer is running.*; it is served as "names"/,
     );
     expect((await db("prune", "names_v2")).output).toMatch(/"names_v2" is in use: its indexer is running/);
-    await next.stop("SIGINT");
+    await next?.stop("SIGINT");
 
     // Readers describe the index that they are switched to, not the one that they were started with.
     const described = async () => {
@@ -210,11 +221,9 @@ describe("an upgrade", () => {
       code: 0,
       output: "Dropped names_v2, names_v3.\n",
     });
-    expect(await client.query("SELECT FROM pg_namespace WHERE nspname = 'names_v2'")).toMatchObject({
-      rowCount: 0,
-    });
-    client.release();
-    await pool.end();
+    expect(await statement(world.databaseUrl, "SELECT FROM pg_namespace WHERE nspname = 'names_v2'")).toEqual(
+      [],
+    );
     expect(await db("switch", "names_v2")).toEqual({
       code: 1,
       output: expect.stringContaining(
