@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Hex, labelhash } from "viem";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { ChainName } from "../../devnet/recorded-chains.ts";
 import { isUsableLabel } from "../../src/ens/labels.ts";
 import { messagesOf } from "../support/feed.ts";
@@ -98,27 +98,31 @@ async function expectTold(
   for (const [id, name] of changed) expect([id, told.get(id)]).toEqual([id, name ?? undefined]);
 }
 
-test.each(modesOf(modes))(
-  "a healed index in $mode mode has the rows of a new one, whatever happened meanwhile; a dry run says what can be healed",
-  async ({ chains, environment }) => {
-    const all = new Set(["eth", ...recordedLabels(chains)]);
-    // What deployments name is known without a label set.
-    const labels = [...all].filter((label) => !label.includes("\n") && !/^(base|linea)$/.test(label));
-    const known = labels.filter((_, index) => index % 3 === 0);
-    const others = labels.filter((label) => !known.includes(label));
-    const open = async (head: number) => {
-      const world = await startWorld({
-        ...{ chains, environment, labels: known, head },
-        datasources: datasourcesFile(),
-      });
-      worlds.push(world);
-      return world;
-    };
-    const world = await open(820);
+// The tests of a mode continue each other.
+describe.each(modesOf(modes))("in $mode mode", ({ chains, environment }) => {
+  const all = new Set(["eth", ...recordedLabels(chains)]);
+  // What deployments name is known without a label set.
+  const labels = [...all].filter((label) => !label.includes("\n") && !/^(base|linea)$/.test(label));
+  const known = labels.filter((_, index) => index % 3 === 0);
+  const others = labels.filter((label) => !known.includes(label));
+  const open = async (head: number) => {
+    const world = await startWorld({
+      ...{ chains, environment, labels: known, head },
+      datasources: datasourcesFile(),
+    });
+    worlds.push(world);
+    return world;
+  };
+  let world: World;
+  let before: Awaited<ReturnType<typeof tablesOf>>;
+  let last: string;
+
+  test("a dry run says what can be healed", async () => {
+    world = await open(820);
     world.start();
     await world.waitForIndex();
-    const before = await tablesOf(world);
-    const last = await newestId(world);
+    before = await tablesOf(world);
+    last = await newestId(world);
     await world.stop();
     await addVersion(world, others);
 
@@ -137,7 +141,9 @@ test.each(modesOf(modes))(
     expect(findable.size).toBeGreaterThan(10);
     expect(await dry(newer)).toBeGreaterThanOrEqual(findable.size);
     expect(await dry({})).toBe(0);
+  });
 
+  test("a kill and new blocks do not stop healing, and the feed tells the names", async () => {
     // Blocks that are not final are taken back at each start.
     world.start(healing);
     world.node.chain.setHead(840);
@@ -154,7 +160,9 @@ test.each(modesOf(modes))(
     });
 
     await expectTold(world, last, [namesOf(before), namesOf(await tablesOf(world))]);
+  });
 
+  test("a healed index has the rows of a new one, and cannot go back", async () => {
     const fresh = await open(866);
     await addVersion(fresh, others);
     fresh.start(newer);
@@ -171,5 +179,5 @@ test.each(modesOf(modes))(
     expect(await world.refusal()).toContain(
       "LABEL_SET_VERSION must not decrease: the index has version 1, not 0",
     );
-  },
-);
+  });
+});
