@@ -115,7 +115,7 @@ export async function examineLabels({ labelsUrl, labelSet, namespace }: Config):
     const found = `label set ${labelSetId} has versions 0 to ${highestLabelSetVersion} with ${recordsCount.toLocaleString("en")} labels`;
     // Mainnet's base set has 133,856,894 (docs/labels.md).
     const isPartial = namespace === "mainnet" && recordsCount < 100_000_000;
-    const remedy = `Many names stay [labelhash]: delete the set (npm run labels -- purge), then ${fetchFirst()}`;
+    const remedy = `Many names stay [labelhash]: delete the set (npm run labels -- purge), and fetch it (${fetchFirst()}).`;
     return [isPartial ? warning(found, remedy) : ok(found)];
   } catch (error) {
     const { name, message } = error as Error;
