@@ -56,6 +56,9 @@ export async function runProgram(
   moduleUrl: string,
 ): Promise<void> {
   if (process.argv[1] !== fileURLToPath(moduleUrl)) return;
+  // What started it was killed: a next run must not meet this one.
+  process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  process.channel?.unref();
   try {
     await program.parseAsync();
   } catch (error) {

@@ -24,7 +24,7 @@ const setup = createProgram(
   const config = loadConfig();
   await inParallel([() => fetchLabels(config), () => recordArchive(config)]);
   say("start: npm start; from now on that is enough");
-  process.exitCode = await run(["cli/ponder.ts", "start"], "inherit");
+  process.exitCode = await run(["cli/ponder.ts", "start"], ["inherit", "inherit", "inherit", "ipc"]);
 });
 
 const say = (line: string) => console.error(line);
@@ -63,7 +63,9 @@ async function recordArchive(config: Config): Promise<void> {
 /** Runs a command whose lines are shown with the phase's name. Throws a PreflightError if it fails. */
 async function runPhase(phase: string, script: string, args: readonly string[]): Promise<void> {
   const begun = performance.now();
-  const code = await run([script, ...args], ["ignore", "pipe", "pipe"], (line) => say(`${phase}: ${line}`));
+  const code = await run([script, ...args], ["ignore", "pipe", "pipe", "ipc"], (line) =>
+    say(`${phase}: ${line}`),
+  );
   if (code !== 0)
     throw new PreflightError(
       isStopping
@@ -79,7 +81,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const children = new Set<ChildProcess>();
 let isStopping = false;
 
-// Ctrl-C reaches the children too, since they share the terminal's process group; each ends in its own way.
+// Ctrl-C reaches the children too, since they share the terminal's process group; each ends in its own way. After a
+// kill of this process each ends by its closed channel.
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.on(signal, () => {
     isStopping = true;

@@ -33,7 +33,7 @@ if (node === undefined) {
 }
 
 const [script = ""] = process.argv.slice(2);
-const services = ["cli/ponder.ts", "labels-service/cli.ts", "devnet/start.ts"];
+const services = ["cli/ponder.ts", "cli/setup.ts", "labels-service/cli.ts", "devnet/start.ts"];
 const isService = services.includes(relative(root, resolve(script)).split(sep).join("/"));
 
 const preload = new URL("find-formats-once.mjs", import.meta.url).href;
