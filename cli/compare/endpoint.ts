@@ -1,11 +1,12 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { parsedJson } from "../../src/log/json-log.ts";
+import { readRetryAfter } from "../../src/rpc/retry-after.ts";
 import { PreflightError } from "../refusal.ts";
 
 /** A response: data, or the messages of its errors. */
 export type Answer = { data?: unknown; errors?: string[] };
 
-const limits = { tries: 4, longestPause: 60, longestMs: 30_000, bytes: 32 * 2 ** 20 };
+const limits = { tries: 4, longestPauseMs: 60_000, longestMs: 30_000, bytes: 32 * 2 ** 20 };
 
 /**
  * Sends a GraphQL query, again after 429 and 503. Throws a PreflightError that names the host alone, since a URL may
@@ -29,9 +30,7 @@ export async function askEndpoint(
     const text = await readText(response, host);
     const isBusy = response.status === 429 || response.status === 503;
     if (isBusy && attempt < limits.tries) {
-      // A date is taken as the longest pause.
-      const seconds = Number(response.headers.get("retry-after") ?? 2 ** attempt);
-      await pause(Math.min(seconds >= 0 ? seconds : limits.longestPause, limits.longestPause) * 1_000);
+      await pause(Math.min(readRetryAfter(response) ?? 1_000 * 2 ** attempt, limits.longestPauseMs));
       continue;
     }
     if (isBusy) throw new PreflightError(`${host} is busy (HTTP ${response.status}). Try again later.`);

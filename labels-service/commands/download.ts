@@ -3,6 +3,7 @@ import { appendFileSync, createReadStream, existsSync, rmSync, statSync } from "
 import { escapeControls, formatSpan } from "../../src/log/json-log.ts";
 import { formatMegabytes, type Output, type ReportProgress } from "../../src/log/progress-log.ts";
 import { fetchFollowing, readUpTo } from "../../src/rpc/public-address.ts";
+import { readRetryAfter } from "../../src/rpc/retry-after.ts";
 
 /** What a host sends that another attempt would not change. */
 export class DownloadError extends Error {
@@ -128,10 +129,11 @@ async function request<T>(
   }
 }
 
-function checkResponse(url: string, { status, headers }: Response, isRange: boolean): void {
+function checkResponse(url: string, response: Response, isRange: boolean): void {
+  const { status, headers } = response;
   const what = describeFile(url);
   if (status === 408 || status === 429 || status >= 500)
-    throw new OutageError(`status ${status}`, parseRetryAfter(headers.get("retry-after")));
+    throw new OutageError(`status ${status}`, readRetryAfter(response));
   if (status === 404) throw new DownloadError(`There is no ${what}.`);
   if (status !== 200 && !(isRange && (status === 206 || status === 416)))
     throw new DownloadError(`The request for ${what} is answered with status ${status}.`);
@@ -139,12 +141,6 @@ function checkResponse(url: string, { status, headers }: Response, isRange: bool
     throw new DownloadError(`Instead of ${what} comes a web page.`);
   // fetch() unpacks it, and then neither length nor ranges fit.
   if (headers.has("content-encoding")) throw new DownloadError(`The host packs ${what} for its transfer.`);
-}
-
-/** Milliseconds of a Retry-After header, which is a number of seconds or a date; undefined for any other text. */
-function parseRetryAfter(text: string | null): number | undefined {
-  const ms = /^\d+$/.test(text ?? "") ? Number(text) * 1_000 : Date.parse(text ?? "") - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
 /** Repeats an attempt that fails by an outage, with growing pauses, until several in turn made no progress. */

@@ -2,7 +2,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod/v4";
 import { escapeControls, parsedJson } from "../log/json-log.ts";
 import type { BlockRange } from "../rpc/nodes.ts";
+import { readRetryAfter } from "../rpc/retry-after.ts";
 import { ArchiveError } from "./manifest.ts";
+import { isLean } from "./segment.ts";
 
 // A client of SQD's Portal protocol: a stream of JSON lines, one for each block, for a range of blocks.
 
@@ -100,7 +102,7 @@ function buildRequest(
 }
 
 function parseBlock(line: string): PortalBlock {
-  const parsed = portalBlock.safeParse(parsedJson(line));
+  const parsed = portalBlock.safeParse(isLean(line) ? parsedJson(line) : undefined);
   if (parsed.success) return parsed.data;
   throw new TransientError("sent a line that is not a block");
 }
@@ -159,7 +161,10 @@ async function pause(
       `${nameHost(url)} ${reason}, ${failed} times in a row before block ${at}. Run the command again later: it resumes there.`,
     );
   const { retryAfterMs } = problem as Partial<TransientError>;
-  const ms = retryAfterMs ?? Math.min(longestPauseMs, pauseMs * 2 ** (failed - 1));
+  const ms =
+    retryAfterMs === undefined
+      ? Math.min(longestPauseMs, pauseMs * 2 ** (failed - 1))
+      : Math.min(10 * longestPauseMs, retryAfterMs);
   if (failed > 0) await wait(ms);
 }
 
@@ -215,19 +220,9 @@ async function explainStatus(url: string, response: Response): Promise<Error> {
     known ?? (table === "blocks" ? column && toCamelCase(column) : column && `${table}.${column}`);
   if (status === 400 && field !== undefined) return new UnknownFieldError(field);
   if ([409, 429, 500, 502, 503, 504, 529].includes(status))
-    return new TransientError(
-      `responded with ${status}`,
-      readRetryAfter(response.headers.get("retry-after")),
-    );
+    return new TransientError(`responded with ${status}`, readRetryAfter(response));
   const remedy = status === 404 ? "It has no such dataset." : text;
   return new ArchiveError(`${nameHost(url)} responded with ${status}: ${remedy}`);
-}
-
-// Seconds or a date (RFC 9110, 10.2.3).
-function readRetryAfter(text: string | null): number | undefined {
-  if (text === null) return undefined;
-  const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), 10 * longestPauseMs);
 }
 
 async function* readStream(dataset: Dataset, request: unknown): AsyncGenerator<string> {

@@ -96,9 +96,11 @@ export function parseBlock(value: unknown): ArchivedBlock | undefined {
   return isSent ? { ...parsed.data, header: keptHeader(header) } : undefined;
 }
 
-// JSON of lists alone takes forty times its size when parsed. A block has at most one list and one key in twenty
-// characters.
-function isLean(line: string): boolean {
+/**
+ * Whether a line has at most one list and one key in twenty characters, as blocks do: JSON of lists alone takes forty
+ * times its size when parsed.
+ */
+export function isLean(line: string): boolean {
   let [lists, keys] = [0, 0];
   for (let i = 0; i < line.length; i++) {
     const code = line.charCodeAt(i);

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { Webhook } from "standardwebhooks";
-import { expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { listen } from "../../devnet/rpc/server.ts";
 import { type FeedMessage, fold, listed, openReader } from "../support/feed.ts";
 import { randomOf } from "../support/feed-history.ts";
@@ -11,12 +11,17 @@ import { startWorld } from "../support/world.ts";
 
 const temporaryFolder = temporaryFolders();
 
-test("readers and hooks get what is listed, over a restart and beyond final blocks", async () => {
-  const held = new Map<string, unknown>();
-  const reminded: string[] = [];
+// The tests continue each other.
+const reminders = ["30d", "7d", "grace_begins", "grace_ends"];
+const held = new Map<string, unknown>();
+const reminded: string[] = [];
+const deliveries = new Set<unknown>();
+let receiver: Awaited<ReturnType<typeof listen>>;
+let world: Awaited<ReturnType<typeof startWorld>>;
+
+beforeAll(async () => {
   const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
-  const deliveries = new Set<unknown>();
-  const receiver = await listen(async (request, response) => {
+  receiver = await listen(async (request, response) => {
     const messages = new Webhook(secret).verify(await text(request), request.headers as never);
     const id = request.headers["webhook-id"];
     // A delivery whose answer was lost comes again.
@@ -31,18 +36,23 @@ test("readers and hooks get what is listed, over a restart and beyond final bloc
   });
   const file = join(temporaryFolder(), "hooks.json");
   const hook = { name: "all", url: receiver.url, secret, from: "start", allowPrivate: true };
-  const reminders = ["30d", "7d", "grace_begins", "grace_ends"];
   const filter = { namespace: "ens" };
   writeFileSync(file, JSON.stringify([hook, { ...hook, name: "b", events: false, reminders, filter }]));
-  const world = await startWorld({ head: 1640, environment: { WEBHOOKS_FILE: file } });
-  onTestFinished(async () => {
-    await world.close();
-    await receiver.close();
-  });
+  world = await startWorld({ head: 1640, environment: { WEBHOOKS_FILE: file } });
+});
+afterAll(async () => {
+  await world?.close();
+  await receiver?.close();
+});
+
+test("hooks are sent while the index is built", async () => {
   world.start();
   await world.waitForIndex();
   await world.waitFor("deliveries", async () => (deliveries.size > 20 ? { done: true } : { state: "few" }));
   await world.stop();
+});
+
+test("readers and hooks get what is listed, over a restart and beyond final blocks", async () => {
   world.node.chain.setHead(1666);
   // All recorded blocks are final: what falls due is read once names are as they are in the end.
   for (let block = 0; block < 70; block++) world.node.mineBlock({ timestamp: 0, transactions: [] });
@@ -60,7 +70,9 @@ test("readers and hooks get what is listed, over a restart and beyond final bloc
     });
   await reader.stop();
   expect([reader.held.size, held.size]).toEqual([expected.size, expected.size]);
+});
 
+test("each name is reminded of once, by time", async () => {
   // More than eight days of chain time passed meanwhile. The first reminders were those since the last final block.
   const [from, to] = [1_766_325_374, 1_767_071_747 + 70];
   const due: string[] = [];

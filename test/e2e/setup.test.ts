@@ -132,3 +132,9 @@ test("the next run repeats nothing", async () => {
   expect(await setUp()).toContain("archive: the index has its blocks");
   expect([portal.requests.length, downloads]).toEqual([streams, files]);
 });
+
+test("what it started ends when it is killed", async () => {
+  process.kill(setup?.pid ?? 0, "SIGKILL");
+  await setup?.ended;
+  await expect(fetch(url)).rejects.toThrow();
+});
