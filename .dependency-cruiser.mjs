@@ -19,9 +19,10 @@ src/deployments <- abis src/ens
 src/config <- abis src/{log,ens,deployments,labels}
 src/ponder <- src/{log,http,config} | ponder ponder:registry ponder:api drizzle-orm pg
 src/rpc/public-address.ts <-
+src/rpc/retry-after.ts <-
 src/rpc <- src/{log,ens,ponder}
 src/operations <- ponder.schema.ts src/{log,ens,schema,config,ponder,rpc}
-src/archive <- src/{log,ens,config,ponder,rpc,operations}
+src/archive <- src/{log,ens,config,ponder,rpc,operations} src/rpc/retry-after.ts
 src/indexing <- abis src/{ens,deployments,log,schema,labels,ponder} | ponder:registry drizzle-orm
 src/handlers <- abis src/{ens,deployments,indexing} | ponder:registry
 src/plugins <- abis src/{ens,deployments,indexing,handlers}
@@ -50,7 +51,7 @@ labels-service/store <- src/{log,ens,labels}
 labels-service/formats <- src/{log,ens,labels}
 labels-service/ingest <- src/{log,ens,labels} labels-service/{store,formats}
 labels-service/http <- src/{log,ens,labels,http} labels-service/store | hono
-labels-service/commands <- src/{log,ens,labels} src/rpc/public-address.ts labels-service/{store,formats,ingest,http}
+labels-service/commands <- src/{log,ens,labels} src/rpc/public-address.ts src/rpc/retry-after.ts labels-service/{store,formats,ingest,http}
 labels-service <- src/{log,ens,labels} labels-service/{store,formats,ingest,commands}
 cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/status src/read src/read/{sql,names,events} src/feed/webhooks | pg graphql @modelcontextprotocol/sdk
 . <- src/{schema,config,ponder,rpc,archive,operations} | ponder

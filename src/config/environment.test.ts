@@ -77,6 +77,10 @@ test("reads the minimal environment with the documented defaults", () => {
     port: 42069,
     portal: { url: "https://portal.sqd.dev" },
     explorers: {},
+    site: {
+      ...{ title: "nsindex", color: undefined, logo: undefined },
+      ...{ registrationUrl: undefined, isIndexable: false },
+    },
     logLevel: "info",
   });
   expect(datasources["ensroot"]?.contracts["ENSv1Registry"]).toEqual({
@@ -108,6 +112,17 @@ test("reads the servers of readers in their order", () => {
   const [one, two] = ["postgresql://u:p@one:5432/db", "postgres://two:5433/db?sslmode=require"];
   const config = parseEnvironment({ ...root, DATABASE_READ_URLS: ` ${one}, ${two}` }, noFiles);
   expect(config.readUrls).toEqual([one, two]);
+});
+
+test("reads what operators choose of the pages", () => {
+  const chosen = {
+    ...{ SITE_TITLE: "Names of Example", SITE_COLOR: "#005fcc", SITE_LOGO: "logo.svg", INDEXABLE: "true" },
+    REGISTRATION_URL: "https://example.org/{name}/register",
+  };
+  expect(parseEnvironment({ ...root, ...chosen }, () => "<svg/>\n<svg></svg>").site).toEqual({
+    ...{ title: "Names of Example", color: "#005fcc", logo: "<svg/>\n<svg></svg>", isIndexable: true },
+    registrationUrl: "https://example.org/{name}/register",
+  });
 });
 
 test("reads block explorers by chain", () => {
@@ -225,6 +240,10 @@ describe("refused alone", () => {
     ["half of QuickNode", { QUICKNODE_API_KEY: "k" }, "QUICKNODE_ENDPOINT_NAME"],
     ["an end before the start", { START_BLOCK: "9", END_BLOCK: "9" }, "greater than START_BLOCK"],
     ["a fraction of a block", { START_BLOCK: "1.5" }, "START_BLOCK"],
+    // WCAG 2.2 has #767676 as the lightest grey for text on white.
+    ["a colour that white cannot be read on", { SITE_COLOR: "#777777" }, "SITE_COLOR must be #rrggbb"],
+    ["a logo that is no SVG", { SITE_LOGO: "logo.png" }, 'SITE_LOGO "logo.png"'],
+    ["a place of registrations for all names", { REGISTRATION_URL: "https://a.example" }, "{name} in it"],
     [
       "an explorer without its chain",
       { BLOCK_EXPLORER_URLS: "https://a.example" },

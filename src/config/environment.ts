@@ -122,6 +122,17 @@ const variables = z.object({
     })
     .transform(parseExplorers)
     .optional(),
+  SITE_TITLE: z.string().max(60, "must have at most 60 characters.").default("nsindex"),
+  SITE_COLOR: z
+    .string()
+    .refine(isDarkColor, "must be #rrggbb, so dark that white text on it has a contrast of 4.5 to 1.")
+    .optional(),
+  SITE_LOGO: text,
+  REGISTRATION_URL: z
+    .string()
+    .refine((url) => isHttpUrl(url) && url.includes("{name}"), "must be an http(s):// URL with {name} in it.")
+    .optional(),
+  INDEXABLE: flag("false"),
   LOG_LEVEL: oneOf(["silent", "fatal", "error", "warn", "info", "debug", "trace"]).default("info"),
   ...(Object.fromEntries(ofLimits) as Record<never, z.ZodType>),
 });
@@ -146,6 +157,7 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
   const webhooks = webhooksFrom(sound.WEBHOOKS_FILE, readTextFile, faults);
   const apiKeys = apiKeysFrom(sound.API_KEYS_FILE, readTextFile, faults);
   const referralEditions = referralEditionsFrom(sound.REFERRAL_EDITIONS_FILE, readTextFile, faults);
+  const siteLogo = readLogo(sound.SITE_LOGO, readTextFile, faults);
   const plugins = pluginsFrom(sound.PLUGINS, sound.SUBGRAPH_COMPAT === true, datasources, faults);
   const chainIds = indexedChainIds(plugins, datasources);
   const rootChainId = datasources[rootDatasource]?.chainId ?? 0;
@@ -161,6 +173,8 @@ export function parseEnvironment(environment: Environment, readTextFile: (path: 
     throw new ConfigurationError([...faults, ...misspeltVariables(given)]);
   return {
     ...pickSettings(parsed.data),
+    /** What operators may choose of the pages. */
+    site: { ...pickSiteSettings(parsed.data), logo: siteLogo },
     datasources,
     /** Text of DATASOURCES_FILE. */
     datasourcesText: text,
@@ -260,6 +274,15 @@ const pickSettings = (given: EnvironmentVariables) => ({
   logLevel: given.LOG_LEVEL,
 });
 
+const pickSiteSettings = (given: EnvironmentVariables) => ({
+  title: given.SITE_TITLE,
+  color: given.SITE_COLOR,
+  /** Where names are registered and renewed, with `{name}` in the place of the name. */
+  registrationUrl: given.REGISTRATION_URL,
+  /** Whether search engines may list the pages. */
+  isIndexable: given.INDEXABLE,
+});
+
 const ofChain = /^(RPC_URL|TRUSTED_BLOCK)_\d+$/;
 
 export const knownVariables: readonly string[] = [
@@ -320,6 +343,25 @@ function readDatasources(
     return { datasources: table, fault: `DATASOURCES_FILE "${DATASOURCES_FILE}" cannot be used: ${reason}.` };
   }
 }
+
+/** The SVG document of a file; undefined without one, or with its fault added to `faults`. */
+function readLogo(
+  path: string | undefined,
+  readTextFile: (path: string) => string,
+  faults: string[],
+): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    const text = readTextFile(path);
+    if (/<svg[\s>]/.test(text) && text.length <= maxLogoCharacters) return text;
+    faults.push(`SITE_LOGO "${path}" must be an SVG document of at most ${maxLogoCharacters} characters.`);
+  } catch (error) {
+    faults.push(`SITE_LOGO "${path}" cannot be used: ${(error as Error).message}.`);
+  }
+  return undefined;
+}
+
+const maxLogoCharacters = 100_000;
 
 /** Faults between variables that are valid by themselves. */
 function listCombinationFaults(
@@ -428,6 +470,16 @@ function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
   return /^https?:$/.test(protocol) && username === "" && password === "";
+}
+
+// Relative luminance and contrast to white of WCAG 2.2.
+function isDarkColor(text: string): boolean {
+  if (!/^#[0-9a-f]{6}$/i.test(text)) return false;
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const value = Number.parseInt(text.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  });
+  return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05) >= 4.5;
 }
 
 function isArchive(text = ""): boolean {

@@ -12,6 +12,7 @@ const require = createRequire(import.meta.url);
 const contentTypes: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
 };
 
 /** An asset to send; its content type is among the headers. */
@@ -50,15 +51,6 @@ export function createAssets(files: Files) {
 
 const findFolder = (name: string) => dirname(findPackageJSON(name, import.meta.url) ?? "");
 const swagger = findFolder("swagger-ui-dist");
-
-/** Files of the charts' library by URL path below `prefix`. */
-export const chartFiles = (prefix: string): Record<string, string> =>
-  Object.fromEntries(
-    ["uPlot.esm.js", "uPlot.min.css"].map((name) => [
-      `${prefix}${name}`,
-      join(findFolder("uplot"), "dist", name),
-    ]),
-  );
 
 // ponder: under `dev` an `import` makes Vite process this package, all 9 MB, which blocks the process for a second.
 const loadGraphiql = () =>

@@ -96,7 +96,10 @@ function createHandler(surface: Surface, limits: BodyLimits, pass: (exchange: Ex
   return (exchange: Exchange): void => {
     const { method, url = "/", headers } = exchange.incoming;
     const [path = "/"] = url.split("?", 1);
-    if ((method === "GET" || method === "HEAD") && surface.respond(path, exchange.outgoing)) return;
+    // ponder: it has JSON at /status, where browsers get our page.
+    if (method === "GET" && path === "/status" && /\btext\/html\b/.test(headers.accept ?? ""))
+      exchange.incoming.url = url.replace(path, "/status/");
+    else if ((method === "GET" || method === "HEAD") && surface.respond(path, exchange.outgoing)) return;
     const length = headers["content-length"] ?? "0";
     if (length === "0" && headers["transfer-encoding"] === undefined) pass(exchange);
     else void passWithBody(exchange, surface.bodyLimitOf(path));

@@ -220,7 +220,7 @@ describe("every path", () => {
     const headers = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
     for (const path of ["/nothing", "/%zz"]) {
       const { status, text } = await api().get(path, { headers });
-      expect([status, text.includes("<h1>Not found</h1>"), text.includes('role="search"')]).toEqual([
+      expect([status, text.includes("<h1>Nothing is here</h1>"), text.includes('role="search"')]).toEqual([
         404,
         true,
         true,
@@ -275,7 +275,7 @@ describe("every path", () => {
     const { status, text, headers } = await api({ subgraph }).get("/", { headers: { accept } });
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("text/html; charset=UTF-8");
-    expect(headers.get("vary")).toBe("Accept");
+    expect(headers.get("vary")).toBe("Accept, Accept-Encoding");
     for (const path of ["/subgraph", "/docs", "/metrics"]) expect(text).toContain(`href="${path}"`);
     expect(text).not.toContain("hunter2");
     expect((await api().get("/", { headers: { accept } })).text).not.toContain("/subgraph");

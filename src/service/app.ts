@@ -11,12 +11,22 @@ import { errorResponse, notFound } from "../api/kit/errors.ts";
 import { mcpRoutes } from "../api/mcp/routes.ts";
 import { type MetadataSources, metadataRoutes } from "../api/metadata/routes.ts";
 import type { PageContext } from "../api/pages/ask.ts";
-import { createFrame, createSurround, type Frame, note, sendPage } from "../api/pages/layout.ts";
+import { crawlerRoutes } from "../api/pages/crawlers.ts";
+import {
+  createFrame,
+  createSurround,
+  type Frame,
+  frameFiles,
+  type Site,
+  sendPage,
+} from "../api/pages/frame.ts";
+import { homeRoutes } from "../api/pages/home-page.ts";
+import { namesRoutes } from "../api/pages/names-page.ts";
 import { nameRoutes } from "../api/pages/routes.ts";
 import { statsRoutes } from "../api/pages/stats-page.ts";
 import { type StatusSources, statusRoutes } from "../api/pages/status-page.ts";
 import { unknownPath } from "../api/v1/contract.ts";
-import { chartFiles, graphiqlFiles } from "../http/assets.ts";
+import { graphiqlFiles } from "../http/assets.ts";
 import { HttpError } from "../http/error.ts";
 import { forClient } from "../http/turn.ts";
 import type { Log } from "../log/json-log.ts";
@@ -35,7 +45,8 @@ export function commonHeaders(version: string) {
   };
 }
 
-type AppPages = Omit<StatusSources, "ask"> & Pick<Frame, "explorers" | "metadata">;
+type AppPages = Omit<StatusSources, "ask"> &
+  Pick<Frame, "explorers" | "metadata"> & { site?: Site | undefined; url?: string | undefined };
 
 // Browsers that open something else than a REST path, whose responses are JSON for them too.
 const wantsPage = (c: Context) =>
@@ -43,39 +54,47 @@ const wantsPage = (c: Context) =>
   /\btext\/html\b/.test(c.req.header("accept") ?? "") &&
   !/^\/(v1|api)\//.test(c.req.path);
 
-const titles = {
-  401: "API key needed",
-  403: "Not allowed",
-  404: "Not found",
-  429: "Too many requests",
+// What a browser met, and what to do about it.
+const faults = {
+  401: ["API key needed", "Ask the operator for a key, and send it as the header x-api-key."],
+  403: ["Not allowed", "The key may not read this. Its operator can say what it may."],
+  404: ["Nothing is here", "The search above finds names and addresses."],
+  429: ["Too many requests", "Wait a minute, then reload the page."],
 } as const;
 
 /** A page in place of what a browser asked for. */
 function renderFaultPage(
   c: Context,
-  status: keyof typeof titles,
+  status: keyof typeof faults,
   { frame, log, message }: { frame: Frame; log: Log; message: string },
 ) {
-  const title = titles[status];
-  const read = async () => ({ heading: html`<h1>${title}</h1>`, content: note(message) });
-  return sendPage(c, { frame, title: `${title} · nsindex`, read, log }, { status });
+  const [title, remedy] = faults[status];
+  const heading = html`<div class="hero"><p class="pill idle">${status}</p><h1>${title}</h1></div>`;
+  const content = html`<div class="card"><p>${message}</p><p>${remedy}</p><p><a href="/">Home</a></p></div>`;
+  return sendPage(c, { frame, title, read: async () => ({ heading, content }), log }, { status });
 }
 
 function addPages(
   app: Hono,
   sources: AppPages & { ask: Ask<PageContext> },
   own: Frame,
-  root: number | undefined,
+  homes: readonly { namespace: string; chainId: number }[],
 ): void {
   const fileOf = (name: string) => fileURLToPath(new URL(`../api/pages/assets/${name}`, import.meta.url));
-  const names = ["page.css", "page.js", "stats.js"];
-  const files = Object.fromEntries(names.map((name) => [`${own.assets}/${name}`, fileOf(name)]));
-  addAssets(app, { ...files, ...chartFiles(`${own.assets}/`), ...graphiqlFiles(`${own.assets}/`) });
+  const files = Object.fromEntries(
+    ["page.css", "page.js"].map((name) => [`${own.assets}/${name}`, fileOf(name)]),
+  );
+  const ofFrame = frameFiles(own, sources.site?.logo);
+  addAssets(app, { ...files, ...ofFrame, ...graphiqlFiles(`${own.assets}/`) });
   const indexed = sources.config.chains.map(({ id }) => id);
-  const chains = [...new Set([...(root === undefined ? [] : [root]), ...indexed])];
+  const chains = [...new Set([...homes.slice(0, 1).map(({ chainId }) => chainId), ...indexed])];
+  const namespaces = [...new Set(homes.map(({ namespace }) => namespace))];
   const { explorers = {}, metadata } = sources;
-  const frame = { ...own, chains, explorers, metadata };
+  const frame = { ...own, chains, namespaces, explorers, metadata };
+  app.route("/", crawlerRoutes(sources, frame));
+  app.route("/", homeRoutes(sources, frame));
   app.route("/", statusRoutes(sources, frame));
+  app.route("/", namesRoutes(sources, frame));
   app.route("/", nameRoutes(sources, frame));
   app.route("/", statsRoutes(sources, frame));
 }
@@ -149,7 +168,7 @@ export function createApi(sources: AppSources): Hono {
   const { context, subgraph, pages, metadata, trustedProxies, keys, log } = sources;
   const version = context.versions.nsIndexer;
   const headers = Object.entries({ ...commonHeaders(version), "access-control-allow-origin": "*" });
-  const frame = pages && createFrame(version, subgraph !== undefined);
+  const frame = pages && createFrame(version, subgraph !== undefined, pages.site);
   const app = new Hono();
   const admit: Admit = (c, path) => {
     const address = findClient(c, trustedProxies ?? 0);
@@ -173,7 +192,7 @@ export function createApi(sources: AppSources): Hono {
   });
   app.onError((error, c) => errorResponse(error, c, log));
   const ask = createCaller(sources, admit);
-  if (pages && frame) addPages(app, { ...pages, ask }, frame, context.lookup.namespaces[0]?.chainId);
+  if (pages && frame) addPages(app, { ...pages, ask }, frame, context.lookup.namespaces);
   for (const endpoint of endpoints) mount(app, endpoint, context, log);
   app.route("/", docsRoutes(buildDocument(version, endpoints), frame && createSurround(frame)));
   if (subgraph) app.route("/subgraph", subgraph);
@@ -182,7 +201,7 @@ export function createApi(sources: AppSources): Hono {
   app.route("/", mcpRoutes({ ask, namespace, version, hasSubgraph: subgraph !== undefined }));
   // ponder: mounts the app in its own, whose response to unknown paths would win over a notFound handler.
   app.all("/v1/*", (c) => c.json(unknownPath, 404));
-  const missing = "There is no such page. The search above finds names and addresses.";
+  const missing = "There is no such page.";
   app.all("*", (c) =>
     frame && wantsPage(c) ? renderFaultPage(c, 404, { frame, log, message: missing }) : notFound(c),
   );

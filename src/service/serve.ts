@@ -176,6 +176,8 @@ function describePages(service: Service, config: Config, { earliest, media, onSt
     ...shared(),
     process: ponder,
     explorers: config.explorers,
+    site: service.config.site,
+    url: config.metadata?.url,
     metadata: media && nameNetwork(config),
     hooks: () => running.webhooks?.status(),
     keys: () => keys?.uses(),

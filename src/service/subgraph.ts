@@ -1,4 +1,4 @@
-import { createFrame, createSurround } from "../api/pages/layout.ts";
+import { createFrame, createSurround } from "../api/pages/frame.ts";
 import { createSubgraph, subgraphRoutes } from "../api/subgraph/routes.ts";
 import type { Config } from "../config/environment.ts";
 import { contractSources } from "../config/sources.ts";
@@ -55,5 +55,9 @@ export function openSubgraph(
       };
     },
   });
-  return subgraphRoutes(subgraph, "/subgraph", createSurround(createFrame(versions.nsIndexer, true)));
+  return subgraphRoutes(
+    subgraph,
+    "/subgraph",
+    createSurround(createFrame(versions.nsIndexer, true, config.site)),
+  );
 }

@@ -108,8 +108,11 @@ test("a range that ends in blocks not yet final is ready when it is completed, a
 });
 
 const ownPages = () => ({
-  status: "/",
+  home: "/",
+  status: "/status",
   stats: "/stats",
+  names: "/names",
+  subnames: "/names?parent=eth&sort=expires_at",
   name: "/name/friendly.eth",
   recorded: "/name/kagam.eth",
   address: `/address/${owner}`,
@@ -246,8 +249,8 @@ describe.skipIf(chromiumPath === undefined)(
     let browser: Awaited<ReturnType<typeof startBrowser>>;
     beforeAll(async () => {
       await world.waitFor("charts", async () => {
-        const text = await (await fetch(world.url, { headers: { accept: "text/html" } })).text();
-        return text.includes('class="charts"') ? { done: true } : { state: "the status page has none" };
+        const { status } = await fetch(`${world.url}/v1/stats/holders`);
+        return status === 200 ? { done: true } : { state: `/v1/stats responds with ${status}` };
       });
       browser = await startBrowser(chromiumPath ?? "");
     });
@@ -265,7 +268,6 @@ describe.skipIf(chromiumPath === undefined)(
         const hasScripts = options.javaScriptEnabled !== false;
         for (const [name, path] of Object.entries(pathsOf())) {
           const response = await visit(page, `${world.url}${path}`);
-          if (hasScripts && /^stat/.test(name)) await page.locator(".uplot").first().waitFor();
           if (hasScripts && name === "docs") await page.getByText("indexedChainIds").first().waitFor();
           if (hasScripts && name === "subgraph")
             await page.locator(".result-window").filter({ hasText: "domains" }).waitFor();
@@ -288,20 +290,18 @@ describe.skipIf(chromiumPath === undefined)(
       const { page } = await browser.open(world.url, narrow);
       const box = page.getByRole("combobox", { name: "Name or address" });
       await box.pressSequentially("friend");
-      await page.locator("datalist option").first().waitFor({ state: "attached" });
-      expect(await page.locator("datalist option").first().getAttribute("value")).toBe("friendly.eth");
+      const option = page.getByRole("option").first();
+      await option.waitFor();
+      expect(await option.getAttribute("data-name")).toBe("friendly.eth");
+      await page.keyboard.press("Enter");
+      await page.waitForURL(/\/name\/friendly\.eth$/);
+      await page.goto(world.url);
       await box.fill("FRIENDLY.eth");
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/name\/friendly\.eth$/);
       expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("friendly.eth");
-      // Cards are still rows of a table for who hears them.
-      const history = page.getByRole("table", { name: "History" });
-      expect(await history.getByRole("columnheader").allTextContents()).toEqual([
-        "When",
-        "What",
-        "Transaction",
-      ]);
-      expect(await history.getByRole("row").nth(1).getByRole("cell").count()).toBe(2);
+      const history = page.getByRole("list", { name: "History" });
+      expect(await history.getByRole("listitem").count()).toBeGreaterThan(0);
       const links = await history.locator('a[href*="/tx/"]').first().getAttribute("href");
       expect(links).toBe(`https://explorer.example/tx/${transaction}`);
     });
@@ -343,8 +343,6 @@ describe.skipIf(chromiumPath === undefined)(
     const statusHeadings = [
       "Chains",
       "Progress",
-      "Figures by month",
-      "Newest names",
       "Feed of events",
       "Anomalies",
       "RPC requests",
@@ -354,13 +352,13 @@ describe.skipIf(chromiumPath === undefined)(
     ];
 
     test.each([
-      [1280, "light", "rgb(255, 255, 255)"],
-      [360, "light", "rgb(255, 255, 255)"],
-      [360, "dark", "rgb(20, 24, 29)"],
+      [1280, "light", "rgb(245, 246, 249)"],
+      [360, "light", "rgb(245, 246, 249)"],
+      [360, "dark", "rgb(15, 17, 22)"],
     ] as const)(
       "the status page fits %i pixels, is %s, and has headings and tables",
       async (width, colorScheme, ground) => {
-        const { page, complaints } = await browser.open(world.url, {
+        const { page, complaints } = await browser.open(`${world.url}/status`, {
           viewport: { width, height: 800 },
           colorScheme,
         });
@@ -375,8 +373,6 @@ describe.skipIf(chromiumPath === undefined)(
         expect(await chains.getByRole("row").nth(1).textContent()).toMatch(
           new RegExp(`completed${shown}${shown} 100.00 %–${world.node.chain.block(end)?.hash.slice(0, 6)}…`),
         );
-        const names = page.getByRole("table", { name: "Newest names" });
-        expect(await names.getByRole("link", { name: ".eth" }).count()).toBeGreaterThan(5);
         expect(await overflowOf(page)).toBe(0);
         expect(await page.evaluate("getComputedStyle(document.body).backgroundColor")).toBe(ground);
         expect(complaints).toEqual([]);
@@ -385,9 +381,8 @@ describe.skipIf(chromiumPath === undefined)(
 
     test("a name is looked up with the keyboard, and its page shows how to ask for it", async () => {
       const { page, complaints } = await browser.open(world.url, { viewport: { width: 360, height: 800 } });
-      const name =
-        (await page.getByRole("table", { name: "Newest names" }).getByRole("link").first().textContent()) ??
-        "";
+      const newest = page.locator("#newest-names");
+      const name = (await newest.getByRole("link").first().textContent()) ?? "";
       await page.keyboard.press("Tab");
       expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to content");
       await page.getByRole("combobox", { name: "Name or address" }).focus();
@@ -395,64 +390,68 @@ describe.skipIf(chromiumPath === undefined)(
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/name\//);
       expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual([name]);
-      expect(
-        await page
-          .getByRole("table", { name: /^History/ })
-          .getByRole("row")
-          .count(),
-      ).toBeGreaterThan(1);
-      await page.getByText("REST endpoint").first().focus();
-      await page.keyboard.press("Enter");
-      expect(await page.locator("pre").first().isVisible()).toBe(true);
-      // Each query that the page shows gives an answer.
-      for (const query of await page.locator("pre").allTextContents()) {
-        expect((await fetch(`${world.url}${query}`)).status).toBe(200);
-      }
+      // Each card's link to its JSON gives an answer.
+      const links = await page.locator("a.api").evaluateAll((all) => all.map((one) => String(one)));
+      expect(links.length).toBeGreaterThan(2);
+      for (const link of links) expect((await fetch(link)).status).toBe(200);
       expect(await overflowOf(page)).toBe(0);
-      await page.getByRole("link", { name: /^0x/ }).first().click();
+      await page.locator("#ownership dd a").first().click();
       await page.waitForURL(/\/address\/0x/);
       expect(await page.getByRole("link", { name }).count()).toBeGreaterThan(0);
       expect(await overflowOf(page)).toBe(0);
       expect(complaints).toEqual([]);
     });
 
-    test.each([1280, 360])("figures are tables, and charts with the script: %i pixels", async (width) => {
-      const viewport = { width, height: 800 };
-      const figures = `${world.url}/stats`;
-      await world.waitFor("figures of days", async () => {
-        const { status } = await fetch(`${world.url}/v1/stats/holders`);
-        return status === 200 ? { done: true } : { state: `/v1/stats responds with ${status}` };
+    test("lists have pages, orders, filters and CSV without the script", async () => {
+      const { page, complaints } = await browser.open(`${world.url}/names?parent=eth&page_size=20`, {
+        javaScriptEnabled: false,
       });
-      const { page, complaints } = await browser.open(figures, { viewport });
-      const titles = await page.getByRole("heading", { level: 2 }).allTextContents();
-      expect(titles).toContain("Registrations");
-      // They are drawn when they come into view. Those of one period stay tables.
-      for (const chart of await page.locator(".chart").all()) {
-        await chart.scrollIntoViewIfNeeded();
-        await chart.and(page.locator(".drawn")).waitFor();
-        await chart.locator("canvas").or(chart.locator("details[open]")).first().waitFor();
-      }
-      expect(await page.getByRole("table", { name: "Holders" }).isVisible()).toBe(false);
-      expect(await overflowOf(page)).toBe(0);
+      const rows = page.getByRole("rowheader");
+      const first = await rows.allTextContents();
+      expect(first).toHaveLength(20);
+      await page.getByRole("link", { name: "Next page" }).click();
+      const second = await rows.allTextContents();
+      expect(second.filter((name) => first.includes(name))).toEqual([]);
+      await page.getByRole("link", { name: "by expires" }).click();
+      expect(await rows.allTextContents()).not.toEqual(first);
+      await page.goto(`${world.url}/names?list=expiring&characters=digits`);
+      const labels = (await rows.allTextContents()).map((text) => /(\d+)\.eth$/.exec(text.trim())?.[0]);
+      expect(labels.length).toBeGreaterThan(0);
+      expect(labels).not.toContain(undefined);
+      const csv = await fetch(`${world.url}/names?parent=eth&format=csv`);
+      expect(csv.headers.get("content-type")).toBe("text/csv; charset=utf-8");
+      expect((await csv.text()).split("\r\n")[0]).toBe(
+        "name,namehash,status,expires_at,grace_ends_at,owner,registered_at",
+      );
       expect(complaints).toEqual([]);
-      const bare = await browser.open(`${figures}?interval=week`, { viewport, javaScriptEnabled: false });
-      const holders = bare.page.getByRole("table", { name: "Holders" });
-      expect(await holders.isVisible()).toBe(true);
-      expect(await holders.getByRole("row").count()).toBe(54);
-      expect(bare.complaints).toEqual([]);
     });
 
-    test("a button copies a query; there is none where browsers have no clipboard", async () => {
-      const name = `${world.url}/name/eth`;
+    test.each([1280, 360])("figures are charts, and tables when asked: %i pixels", async (width) => {
+      const viewport = { width, height: 800 };
+      const { page, complaints } = await browser.open(`${world.url}/stats`, {
+        viewport,
+        javaScriptEnabled: false,
+      });
+      const titles = await page.getByRole("heading", { level: 2 }).allTextContents();
+      expect(titles).toContain("Registrations");
+      expect(await page.getByRole("img", { name: "Holders" }).isVisible()).toBe(true);
+      const holders = page.locator("#holders");
+      expect(await holders.locator("svg g").count()).toBe(36);
+      await holders.getByText("Table").click();
+      expect(await page.getByRole("table", { name: "Holders" }).getByRole("row").count()).toBe(37);
+      expect(await overflowOf(page)).toBe(0);
+      expect(complaints).toEqual([]);
+    });
+
+    test("a button copies an address; there is none where browsers have no clipboard", async () => {
+      const name = `${world.url}/name/friendly.eth`;
       const { page, complaints } = await browser.open(name, {
         permissions: ["clipboard-read", "clipboard-write"],
       });
-      await page.getByText("REST endpoint").first().click();
-      const button = page.locator("details").first().getByRole("button");
+      const button = page.locator("#ownership").getByRole("button").first();
       await button.click();
       await expect.poll(() => button.textContent()).toBe("Copied");
-      const shown = await page.locator("pre").first().textContent();
-      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(shown);
+      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(owner);
       expect(complaints).toEqual([]);
       // What browsers do at an address that is neither this machine's nor HTTPS.
       const other = await browser.open("about:blank");
@@ -463,7 +462,7 @@ describe.skipIf(chromiumPath === undefined)(
     });
 
     test("it is the same without scripts", async () => {
-      const { page } = await browser.open(world.url, { javaScriptEnabled: false });
+      const { page } = await browser.open(`${world.url}/status`, { javaScriptEnabled: false });
       expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(statusHeadings);
     });
 
@@ -484,7 +483,7 @@ describe.skipIf(chromiumPath === undefined)(
     });
 
     test("it says so when the service has stopped", async () => {
-      const { page } = await browser.open(world.url);
+      const { page } = await browser.open(`${world.url}/status`);
       await world.stop();
       await page.getByRole("alert").filter({ hasText: "The service has not responded since" }).waitFor();
       expect(await page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(statusHeadings);

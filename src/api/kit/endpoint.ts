@@ -407,7 +407,7 @@ const longFrom = 262_144;
 function toResponse(c: Context, reply: AnyReply, answers: Answers, caching: string | undefined): Response {
   const type = answers[reply.status]?.type ?? "application/json";
   const headers: Record<string, string> = { "content-type": type, ...reply.headers };
-  if ("stream" in reply) return sendAsItComes(c, reply.stream, { headers, timeoutMs });
+  if ("stream" in reply) return sendAsItComes(c, reply.stream, { headers, isPacked: false, timeoutMs });
   const parts = "text" in reply ? [reply.text].flat() : [JSON.stringify(reply.body)];
   if (caching && reply.status === 200 && reply.isCached !== false) {
     const found = { etag: computeTag(parts), "cache-control": caching };

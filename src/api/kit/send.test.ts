@@ -84,7 +84,11 @@ test("cuts off a reader of texts over time that reads nothing, after a bounded p
   const app = new Hono().get("/:id", (c) => {
     const id = Number(c.req.param("id"));
     // The other reader reads in this process, perhaps late.
-    return sendAsItComes(c, textsAfter(id), { headers: {}, timeoutMs: id === 0 ? 200 : 60_000 });
+    return sendAsItComes(c, textsAfter(id), {
+      headers: {},
+      isPacked: false,
+      timeoutMs: id === 0 ? 200 : 60_000,
+    });
   });
   const url = await startServer(getRequestListener(app.fetch));
   const socket = connect(Number(new URL(url).port), "127.0.0.1").pause();

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from "node:stream";
 import { ReadableStream } from "node:stream/web";
 import { promisify } from "node:util";
-import { createGzip, gzip } from "node:zlib";
+import { constants, createGzip, gzip } from "node:zlib";
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { yieldToEventLoop } from "../../http/turn.ts";
@@ -84,8 +84,9 @@ export function sendAsItComes(
   {
     status = 200,
     headers,
+    isPacked,
     timeoutMs,
-  }: Pick<SendLimits, "timeoutMs"> & Pick<SendOptions, "headers"> & { status?: ContentfulStatusCode },
+  }: Pick<SendLimits, "timeoutMs"> & Omit<SendOptions, "isShared"> & { status?: ContentfulStatusCode },
 ): Response {
   const { outgoing } = (c.env ?? {}) as { outgoing?: { destroy(): void } };
   async function* inTime() {
@@ -98,7 +99,16 @@ export function sendAsItComes(
       }
     }
   }
-  return c.body(ReadableStream.from(inTime()) as globalThis.ReadableStream, status, headers);
+  const own = isPacked ? { ...headers, "content-encoding": "gzip" } : headers;
+  const body = ReadableStream.from(isPacked ? packEach(inTime()) : inTime());
+  return c.body(body as globalThis.ReadableStream, status, own);
+}
+
+// Each text can be unpacked when it arrives.
+async function* packEach(texts: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const gzip = createGzip({ level: 4, flush: constants.Z_SYNC_FLUSH });
+  pipeline(Readable.from(texts), gzip, () => undefined);
+  yield* gzip;
 }
 
 /** Sends a response in parts. */

@@ -1,36 +1,39 @@
 import { html } from "hono/html";
 import { toCoinType } from "viem";
+import { namehash } from "../../ens/names.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { permissions } from "../ensnode/permissions.ts";
 import { registrarActions } from "../ensnode/registrar-actions.ts";
 import { type BodyOf, requestTo } from "../kit/endpoint.ts";
 import { addressNames, addressPrimaryName } from "../v1/addresses.ts";
 import { addressHistory } from "../v1/history.ts";
-import { askRows, type PageAsk, readPrimaryNames } from "./ask.ts";
+import { askBody, askRows, type PageAsk, readPictures, readPrimaryNames } from "./ask.ts";
 import {
-  asked,
+  avatar,
   column,
   count,
-  type Frame,
+  day,
+  explored,
   forms,
-  type Html,
-  hash,
   listOf,
   moment,
-  nameLink,
+  nameItems,
   note,
-  type Page,
+  pager,
   roleColumns,
   type Shown,
   section,
   shownName,
   type View,
-} from "./layout.ts";
-import { activityTable } from "./sentences.ts";
+} from "./components.ts";
+import type { Frame, Html, Page } from "./frame.ts";
+import { activityList } from "./sentences.ts";
+import { registrationLink, statePill } from "./states.ts";
 import { titleOfChain } from "./words.ts";
 
 const max = 30;
 const page_size = String(max);
+const shownExpiries = 12;
 
 // Rows of several lists as one: a name's relations together.
 function mergeRows(lists: readonly (readonly NameRow[])[]): NameRow[] {
@@ -43,38 +46,29 @@ function mergeRows(lists: readonly (readonly NameRow[])[]): NameRow[] {
   return [...rows.values()];
 }
 
-const findGraceEnd = ({ grace_ends_at, expires_at }: NameRow) =>
-  grace_ends_at === expires_at ? undefined : grace_ends_at;
-
 const columns = [
-  column("Name", (row: NameRow) => row, forms.name),
+  column("Name", (row: NameRow) => row, forms.pictured),
+  column("State", (row: NameRow) => row, statePill),
   column(
     "Roles",
     ({ relations = [], is_primary }: NameRow) => [...relations, ...(is_primary ? ["primary name"] : [])],
     forms.words,
   ),
-  column("State", ({ status }: NameRow) => status, forms.words),
   column("Expires", ({ expires_at }: NameRow) => expires_at, forms.time),
-  column("Grace ends", findGraceEnd, forms.time),
 ];
 
-// Upcoming expiries, by month; names that never end are in none.
-function timeline(view: View, rows: readonly NameRow[]): Html {
+// Names that end, the next first; those that never end are not among them.
+function renderExpiries(view: View, rows: readonly NameRow[]): Html {
   const ending = rows
     .filter(({ expires_at, grace_ends_at }) => expires_at && Number(grace_ends_at ?? expires_at) > view.now)
     .toSorted((a, b) => Number(a.expires_at) - Number(b.expires_at))
-    .slice(0, max);
-  const months = Map.groupBy(ending, ({ expires_at }) => {
-    const date = new Date(Number(expires_at) * 1_000);
-    return Number.isNaN(date.getTime()) ? "later" : date.toISOString().slice(0, 7);
-  });
-  const steps = [...months].map(([month, names]) => {
-    const [first] = names;
-    const isOver = Number(first?.expires_at) < view.now;
-    return html`<li${isOver ? html` class="over"` : ""}><strong>${month}</strong> ${moment(view, Number(first?.expires_at))}
-<ul class="names">${names.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul></li>`;
-  });
-  return html`<ol class="timeline">${steps}</ol>`;
+    .slice(0, shownExpiries);
+  const items = ending.map((row) => ({
+    ...{ id: row.namehash, name: row.name },
+    below: html`${day(String(row.expires_at))}, ${moment(view, Number(row.expires_at))}`,
+    beside: registrationLink(row, view.frame, { isShort: true }),
+  }));
+  return nameItems(view, items);
 }
 
 type Claim = { chain: string; name: string };
@@ -95,53 +89,89 @@ async function readClaims(address: string, ask: PageAsk, { chains = [] }: Frame)
 export const requestOfAddress = (address: string) =>
   requestTo(addressNames, { address }, { sort: "expires_at", include: "total_count", page_size: "100" });
 
-/** The page of an address, from the reply to this request. */
+const soonSeconds = 90 * 86_400;
+
+function renderHead(
+  address: string,
+  view: View,
+  { rows, total }: { rows: readonly NameRow[]; total: string },
+) {
+  const primary = view.primaries.get(address);
+  const whole = html`<code class="whole" data-copy="${address}">${address}</code>`;
+  const of = (relation: "owner" | "manager") =>
+    rows.filter(({ relations = [] }) => relations.includes(relation)).length;
+  const ending = rows.filter(({ expires_at }) => {
+    const left = Number(expires_at ?? Infinity) - view.now;
+    return left > 0 && left < soonSeconds;
+  }).length;
+  const outside = explored(view, view.frame.chains?.[0] ?? 1, `address/${address}`);
+  const picture = primary === undefined ? undefined : { name: primary, namehash: namehash(primary) };
+  const hasPicture = picture !== undefined && view.pictures?.has(picture.namehash) === true;
+  return html`<div class="card head plain">${picture && avatar(picture, view.frame, { hasPicture, kind: "large" })}
+${primary === undefined ? html`<h1 class="long">${whole}</h1>` : html`<h1><a href="/name/${encodeURIComponent(primary)}">${shownName(primary)}</a></h1><p>${whole}${outside}</p>`}
+<p class="line"><span><strong>${total}</strong> held</span><span><strong>${of("owner")}</strong> owned</span><span><strong>${of("manager")}</strong> managed</span><span${ending > 0 ? html` class="over"` : ""}><strong>${ending}</strong> end within 90 days</span></p></div>`;
+}
+
+// Names of reverse nodes tell nobody anything.
+const isReverse = ({ name }: NameRow) => name.endsWith(".reverse");
+
+/** The page of an address, from the reply to this request. `cursor`: of the part of its activity that is shown. */
 export async function addressPage(
   address: string,
   { data: held, page }: BodyOf<typeof addressNames>,
   ask: PageAsk,
-  { frame, now }: Shown,
+  { frame, now, cursor }: Shown & { cursor?: string | undefined },
 ): Promise<Page> {
   const requests = {
     resolving: requestTo(addressNames, { address }, { relation: "resolves_to", page_size }),
     former: requestTo(addressNames, { address }, { relation: "former_owner", page_size }),
-    history: requestTo(addressHistory, { address }, { include: "data,raw", page_size }),
+    history: requestTo(
+      addressHistory,
+      { address },
+      { include: "data,raw", page_size, ...(cursor && { cursor }) },
+    ),
     actions: requestTo(registrarActions[0], {}, { registrant: address, recordsPerPage: page_size }),
     roles: requestTo(permissions, {}, { account: address, recordsPerPage: page_size }),
   };
-  const [resolving = [], former = [], entries = [], actions = [], roles = [], claims] = await Promise.all([
+  const [resolving = [], former = [], history, actions = [], roles = [], claims] = await Promise.all([
     askRows(ask, requests.resolving, ({ data }) => data),
     askRows(ask, requests.former, ({ data }) => data),
-    askRows(ask, requests.history, ({ data }) => data),
+    askBody(ask, requests.history),
     askRows(ask, requests.actions, (body) => body.registrarActions),
     askRows(ask, requests.roles, (body) => body.permissions),
     readClaims(address, ask, frame),
   ]);
+  const entries = history?.data ?? [];
+  const rows = mergeRows([held, resolving, former]).toSorted(
+    (a, b) => Number(isReverse(a)) - Number(isReverse(b)),
+  );
   const primaries = await readPrimaryNames([address, entries, actions, roles], ask);
-  const view = { frame, now, primaries, own: address };
-  const rows = mergeRows([held, resolving, former]);
-  const primary = primaries.get(address);
-  const left =
-    page.total_count !== null && page.total_count > held.length
-      ? ` of ${count(page.total_count)}`
-      : page.has_more
-        ? " and more"
-        : "";
+  const pictured = [...rows.slice(0, max).map((row) => row.namehash), primaries.get(address)];
+  const view = { frame, now, primaries, pictures: await readPictures(pictured, ask, frame), own: address };
+  const isMore = page.has_more || rows.length > max;
+  const total =
+    page.total_count === null ? `${rows.length}${page.has_more ? "+" : ""}` : count(page.total_count);
   const dated = held.filter(({ expires_at }) => expires_at);
-  const calendar = html`<p><a href="/v1/addresses/${address}/calendar.ics">As a calendar</a></p>`;
-  const activity = { entries, actions, isWhole: entries.length < max, hasNames: true };
-  const heading = html`<div class="head"><div><h1>${primary === undefined ? hash(address) : shownName(primary)}</h1>
-${primary === undefined ? "" : html`<p>${hash(address)}</p>`}</div></div>`;
+  const calendar = html`<p class="more"><a href="/v1/addresses/${address}/calendar.ics">As a calendar</a></p>`;
+  const next = history?.page.next_cursor ?? undefined;
+  const activity = { entries, actions, isWhole: next === undefined && cursor === undefined, hasNames: true };
+  const path = `/address/${address}`;
+  const pages = pager({
+    first: cursor && `${path}#activity`,
+    next: next && `${path}?cursor=${encodeURIComponent(next)}#activity`,
+  });
   const list = claims.map(
     ({ chain, name }) =>
       html`<div><dt>${chain}</dt><dd><a href="/name/${encodeURIComponent(name)}">${shownName(name)}</a></dd></div>`,
   );
-  const content = html`
+  const content = html`<div class="columns"><div>
+${rows.length > 0 && section("Names", listOf(view, "Names", { rows: rows.slice(0, max), columns }), { request: requestTo(addressNames, { address }, { page_size: "100" }), more: isMore ? [`/names?owner=${address}`, "All names, sorted and filtered"] : undefined })}
+${entries.length + actions.length > 0 && section("Activity", html`${activityList(view, "Activity", activity)}${pages}`, { request: requests.history })}
+${rows.length + entries.length + actions.length === 0 ? note("The index has no names for this address.") : ""}
+</div><div>
 ${claims.length > 0 && section("Primary names", html`<dl>${list}</dl>`)}
-${rows.length > 0 && section("Names", html`${listOf(view, "Names", { rows, columns })}${asked(requestTo(addressNames, { address }, { page_size: "100" }))}`, `${rows.length}${left}`)}
-${dated.length > 0 && section("Upcoming expiries", html`${timeline(view, dated)}${calendar}`)}
-${roles.length > 0 && section("Roles in ENSv2", html`${listOf(view, "Roles in ENSv2", { rows: roles, columns: roleColumns })}${asked(requests.roles)}`)}
-${entries.length + actions.length > 0 && section("Activity", html`${activityTable(view, "Activity", activity)}${asked(requests.history)}`)}
-${rows.length + entries.length + actions.length === 0 ? note("The index has no names for this address.") : ""}`;
-  return { heading, content };
+${dated.length > 0 && section("Expiries", html`${renderExpiries(view, dated)}${calendar}`)}
+${roles.length > 0 && section("Roles in ENSv2", listOf(view, "Roles in ENSv2", { rows: roles, columns: roleColumns }), { request: requests.roles })}
+</div></div>`;
+  return { heading: renderHead(address, view, { rows, total }), content };
 }

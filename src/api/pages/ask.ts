@@ -14,8 +14,9 @@ import {
 import { mayRetry } from "../kit/errors.ts";
 import type { addressPrimaryName } from "../v1/addresses.ts";
 import type { blockHistory, events } from "../v1/history.ts";
-import { primaryNames } from "../v1/lookup.ts";
+import { picturedNames, primaryNames } from "../v1/lookup.ts";
 import type { DatedSources } from "./age.ts";
+import type { Frame } from "./frame.ts";
 
 /** The context of the endpoints that pages show. */
 export type PageContext = ContextOf<
@@ -41,8 +42,17 @@ export async function askRows<E extends Endpoint<PageContext>, Row>(
   request: EndpointRequest<E>,
   rowsIn: (body: BodyOf<E>) => readonly Row[],
 ): Promise<readonly Row[] | undefined> {
+  const body = await askBody(ask, request);
+  return body && rowsIn(body);
+}
+
+/** The reply to a request; undefined if it is refused: the index does not have what is asked for. */
+export async function askBody<E extends Endpoint<PageContext>>(
+  ask: PageAsk,
+  request: EndpointRequest<E>,
+): Promise<BodyOf<E> | undefined> {
   try {
-    return rowsIn(await ask(request));
+    return await ask(request);
   } catch (error) {
     if (error instanceof HttpError && error.status !== 500 && !mayRetry(error)) return undefined;
     throw error;
@@ -60,6 +70,19 @@ export async function readPrimaryNames(bodies: unknown, ask: PageAsk): Promise<R
   addAccounts(bodies, found);
   if (found.size === 0) return new Map();
   return ask(requestTo(primaryNames, {}, { addresses: [...found].slice(0, maxAddresses) }));
+}
+
+/** The nodes of the names that have pictures, of the first hundred; none where the service has no pictures. */
+export async function readPictures(
+  names: readonly (string | undefined)[],
+  ask: PageAsk,
+  { metadata }: Pick<Frame, "metadata">,
+): Promise<ReadonlySet<string>> {
+  const asked = [...new Set(names)]
+    .filter((name) => name !== undefined && name !== "")
+    .slice(0, maxAddresses);
+  if (metadata === undefined || asked.length === 0) return new Set();
+  return ask(requestTo(picturedNames, {}, { names: asked as string[] }));
 }
 
 const isAccount = (text: string): text is Hex => /^0x[0-9a-f]{40}$/.test(text) && !/^0x0{40}$/.test(text);

@@ -3,20 +3,9 @@ import { registrarActions } from "../ensnode/registrar-actions.ts";
 import { type BodyOf, type EndpointRequest, requestTo } from "../kit/endpoint.ts";
 import { blockHistory } from "../v1/history.ts";
 import { askRows, type PageAsk, readPrimaryNames } from "./ask.ts";
-import {
-  asked,
-  count,
-  explored,
-  facts,
-  hash,
-  moment,
-  note,
-  type Page,
-  place,
-  type Shown,
-  section,
-} from "./layout.ts";
-import { activityTable } from "./sentences.ts";
+import { count, explored, facts, moment, note, place, type Shown, section } from "./components.ts";
+import type { Page } from "./frame.ts";
+import { activityList } from "./sentences.ts";
 import { shortHex, titleOfChain } from "./words.ts";
 
 /** The title of the page of a block, `<chain>:<block>`, or of a transaction, `<chain>:<block>:<hash>`. */
@@ -66,17 +55,20 @@ export async function blockPage(
   const outside = explored(view, at.chain, hex === null ? `block/${at.block}` : `tx/${hex}`);
   const about = facts([
     ["Chain", html`${titleOfChain(at.chain)}${outside}`],
-    ["Block", hex === null ? undefined : place(view, { ...at, transaction: null })],
-    ["Transaction", hex === null ? undefined : hash(hex)],
+    ["Block", hex === null ? html`${count(at.block)}` : place(view, { ...at, transaction: null })],
     ["Time", first?.timestamp ? moment(view, Number(first.timestamp)) : undefined],
+    ["Transaction", hex === null ? undefined : html`<code class="whole" data-copy="${hex}">${hex}</code>`],
   ]);
+  const beside = hex === null && [at.block - 1, at.block + 1].filter((number) => number >= 0);
+  const around =
+    beside &&
+    html`<nav class="pager" aria-label="Blocks around">${beside.map((number) => html`<a href="/block/${at.chain}:${number}">Block ${count(number)}</a>`)}</nav>`;
   const activity = { entries, actions: own, isWhole: true, hasNames: true };
-  const list = section(
-    "Name events",
-    html`${activityTable(view, "Name events", activity)}${asked(request)}`,
-    count(entries.length),
-  );
-  const none = note("No name events are indexed here.");
+  const events = activityList(view, "Name events", activity);
+  const list =
+    entries.length > 0
+      ? section("Name events", events, { beside: count(entries.length), request })
+      : note("No name events are indexed here.");
   const heading = html`<h1>${blockTitle(given)}</h1>`;
-  return { heading, content: html`${about}${entries.length > 0 ? list : none}` };
+  return { heading, content: html`<div class="card">${about}</div>${list}${around}` };
 }

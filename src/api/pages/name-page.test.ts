@@ -13,6 +13,7 @@ import { HttpError } from "../../http/error.ts";
 import type { Log } from "../../log/json-log.ts";
 import { type BodyOf, buildLink, callEndpoint } from "../kit/endpoint.ts";
 import type { PageContext, PageSources } from "./ask.ts";
+import { createFrame } from "./frame.ts";
 import { nameRoutes } from "./routes.ts";
 
 const { context, insert, store, setRecords, fetch } = await createStoredNames();
@@ -82,7 +83,7 @@ function appOf(
     return callEndpoint<PageContext, typeof endpoint>(asked, context as never, options);
   };
   const sources = { status: context.status, clock, log, ask };
-  return nameRoutes(sources, { assets: "/assets", links: [], chains: [1, 8453] });
+  return nameRoutes(sources, { ...createFrame("0.0.0", false), chains: [1, 8453] });
 }
 
 function pages(others: Readonly<Record<string, unknown>> = {}) {
@@ -102,12 +103,14 @@ describe("the page of a name", () => {
     expect(headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self' 'sha256-[^' ]{44}'; connect-src 'self';/,
     );
-    expect(headingsIn(text)).toEqual(["About", "Records", "Addresses", "History <small>1</small>"]);
-    expect(text).toContain('<span class="chip active">Registered</span><span class="chip">Ethereum</span>');
+    expect(headingsIn(text)).toEqual([
+      ...["Profile", "History", "Ownership", "Addresses", "Dates", "Technical facts"],
+    ]);
+    expect(text).toContain('<span class="pill busy">Expires soon</span><span class="pill ">Ethereum</span>');
     expect(text).toContain(">in 10 days</time>");
     expect(text).toContain(`Owned by <a href="/address/${bob}"`);
     expect(text).toContain('<a href="https://ens.domains/" rel="noopener noreferrer nofollow ugc">');
-    expect(text).toContain(`<pre>/v1/names/${node}/records</pre>`);
+    expect(text).toContain(`<a class="api" href="/v1/names/${node}/records"`);
   });
 
   test("goes by the time of the index, and says if that is behind", async () => {
@@ -182,10 +185,10 @@ describe("the page of a name", () => {
     expect(text).toContain('<a href="/name/records.eth">');
   });
 
-  test("has 30 rows of a list at most", async () => {
+  test("has ten subnames at most, and leads to the others", async () => {
     const { text } = await pages()("/name/hostile.eth");
-    expect(text).toContain("<h2>Subnames <small>30 of them</small></h2>");
-    expect(text.match(/role="rowheader"><a href="\/name\//g)).toHaveLength(30);
+    expect(text.match(/<span class="what"><a href="\/name\//g)).toHaveLength(10);
+    expect(text).toContain('<a href="/names?parent=hostile.eth">All subnames, sorted and filtered</a>');
   });
 
   test("escapes and cuts what comes from the chain, and says what it left out", async () => {
@@ -209,7 +212,7 @@ describe("the page of a name", () => {
       const { status, text } = await pages()(`/name/${name}`);
       const response = await fetch(`/v1/names/${name}`);
       expect(status).toBe(response.status);
-      if (status === 200) expect(text).toContain(`<code title="${node}" data-copy="${node}">`);
+      if (status === 200) expect(text).toContain(`<code class="whole" data-copy="${node}">`);
     },
   );
 
@@ -235,11 +238,13 @@ describe("the page of an address", () => {
     const ask = pages({ "/api/registrar-actions": { registrarActions: [action] } });
     const { status, text } = await ask(`/address/${alice.toUpperCase().replace("X", "x")}`);
     expect(status).toBe(200);
-    expect(headingsIn(text)).toEqual(["Names <small>51</small>", "Upcoming expiries", "Activity"]);
+    expect(headingsIn(text)).toEqual(["Names", "Activity", "Expiries"]);
+    // Three more resolve to it, or were its own until they ended.
+    expect(text).toContain("<strong>48</strong> held");
     expect(text).toContain('<a href="/name/plain.eth">');
     const ofBob = (await ask(`/address/${bob}`)).text;
     // Its claim is not verified: the name resolves to alice.
-    expect(ofBob).toContain(`<h1><code title="${bob}"`);
+    expect(ofBob).toContain(`<h1 class="long"><code class="whole" data-copy="${bob}"`);
     expect(ofBob).toContain(
       '<dt>Ethereum</dt><dd><a href="/name/records.eth"><bdi>records.eth</bdi></a></dd>',
     );
@@ -274,10 +279,11 @@ describe("the pages of a block and of a transaction", () => {
     const block = await pages()("/block/1:9");
     expect(block.text).toContain("<h1>Block 9</h1>");
     // The page does not link to itself, but to the same of a block explorer.
-    expect(block.text).not.toContain('href="/block/1:9"');
+    expect(block.text).not.toContain('<a href="/block/1:9"');
+    expect(block.text).toContain('<a href="/block/1:8">Block 8</a><a href="/block/1:10">Block 10</a>');
     expect(block.text).toContain('href="https://etherscan.io/block/9"');
-    expect(words(block.text)).toContain("1 day ago\nrecords.eth");
-    expect(words(block.text)).toContain("Owner in the registry set to 0x1111…1111");
+    expect(words(block.text)).toContain("1 day ago");
+    expect(words(block.text)).toContain("records.eth Owner in the registry set to 0x1111…1111");
     expect(block.text).toContain(`<a href="/transaction/1:9:${hash}"`);
     const { status, text } = await pages()(`/transaction/1:9:${hash}`);
     expect(status).toBe(200);
@@ -307,8 +313,10 @@ test("accounts have their verified primary names", async () => {
   await setRecords("carol.eth", { addresses: { 60: carol } });
   await insert("reverse_name_records", { address: carol, coin_type: 2_147_483_648, value: "carol.eth" });
   const { text } = await pages()("/name/child.plain.eth");
-  expect(text).toContain('<code>0x3333…3333</code></a> <a href="/name/carol.eth"><bdi>carol.eth</bdi></a>');
-  expect((await pages()(`/address/${carol}`)).text).toContain("<h1><bdi>carol.eth</bdi></h1>");
+  expect(text).toContain(`<a href="/address/${carol}" title="${carol}"><bdi>carol.eth</bdi></a>`);
+  expect((await pages()(`/address/${carol}`)).text).toContain(
+    '<h1><a href="/name/carol.eth"><bdi>carol.eth</bdi></a></h1>',
+  );
 });
 
 describe("a page on its way", () => {
@@ -320,13 +328,13 @@ describe("a page on its way", () => {
     const textOf = async () => new TextDecoder().decode((await reader?.read())?.value);
     expect(await textOf()).toMatch(/<\/header>\s*<link [^>]+>\s*<main id="content">\s*$/);
     history.resolve();
-    expect(await textOf()).toMatch(/^<div class="head">.*<h1><bdi>records\.eth.*<\/html>$/s);
+    expect(await textOf()).toMatch(/^<div class="card head">.*<h1><bdi>records\.eth.*<\/html>$/s);
   });
 
   test("says that the service is too busy for its lists", async () => {
     const app = appOf({ "/api/name-tokens": busy });
     const text = await (await app.request("/name/records.eth")).text();
-    expect(text).toMatch(/<h1>records\.eth<\/h1>\s*<p class="note"><bdi>Too many queries\..*<\/html>$/s);
+    expect(text).toMatch(/<h1>records\.eth<\/h1>\s*<p class="empty">Too many queries\..*<\/html>$/s);
   });
 
   test("says that its lists could not be read, and the log why", async () => {

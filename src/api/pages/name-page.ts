@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import { isNode } from "../../ens/given-names.ts";
+import { isNormalizedName } from "../../ens/normalization.ts";
 import { premiumPeriod } from "../../ens/registrations.ts";
-import { formatSpan } from "../../log/json-log.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { nameSales, nameTokens } from "../ensnode/name-tokens.ts";
 import { permissions } from "../ensnode/permissions.ts";
@@ -9,93 +9,117 @@ import { registrarActions } from "../ensnode/registrar-actions.ts";
 import { type BodyOf, type Endpoint, type EndpointRequest, requestTo } from "../kit/endpoint.ts";
 import { nameHistory } from "../v1/history.ts";
 import { nameDetail, nameRecords, search, subnames } from "../v1/names.ts";
-import { askRows, type PageAsk, type PageContext, readPrimaryNames } from "./ask.ts";
+import { askBody, askRows, type PageAsk, type PageContext, readPictures, readPrimaryNames } from "./ask.ts";
 import {
-  asked,
+  avatar,
   column,
+  count,
   day,
-  type Frame,
   factsOf,
+  folded,
+  formatDay,
   forms,
-  type Html,
   lettersNote,
   linkAccount,
   listOf,
   moment,
-  nameLink,
-  type Page,
+  nameItems,
+  pager,
+  pill,
   roleColumns,
   type Shown,
   type ShownColumn,
   section,
   shownName,
   type View,
-} from "./layout.ts";
+} from "./components.ts";
+import type { Frame, Html, Page } from "./frame.ts";
 import { recordLists } from "./records.ts";
-import { activityTable } from "./sentences.ts";
+import { activityList } from "./sentences.ts";
+import { describeState, findPremiumEnd, registrationLink, statePill } from "./states.ts";
 import { titleOfChain } from "./words.ts";
 
 /** The most rows of a list on a page. */
 const max = 30;
 const page_size = String(max);
 
-// The state of a name: its class, its word, and what it means for who wants to hold the name.
-function describeState({ status, name, namespace, expires_at, grace_ends_at }: NameRow, view: View) {
-  const { now } = view;
-  const ended = Number(grace_ends_at ?? 0);
-  if (status === "expired") {
-    const grace = ended > now ? ` Only its holder can renew it, for another ${formatSpan(ended - now)}.` : "";
-    return ["grace", "In grace", html`Expired ${moment(view, Number(expires_at))}.${grace}`] as const;
-  }
-  if (status === "unregistered") return ["released", "Unregistered", html`Nobody holds it.`] as const;
-  if (status === "released") {
-    const left = ended + premiumPeriod - now;
-    const hasPremium = namespace === "ens" && /^[^.]+\.eth$/.test(name) && ended > 0 && left > 0;
-    const since = ended > 0 ? html` ${moment(view, ended)}` : "";
-    const premium = ` Anyone can register it, at a premium that falls to zero in ${formatSpan(left)}.`;
-    const words = html`Released${since}.${hasPremium ? premium : " Nobody holds it."}`;
-    return ["released", hasPremium ? "Premium" : "Released", words] as const;
-  }
-  const words = expires_at
-    ? html`Expires ${moment(view, Number(expires_at))}, on ${day(expires_at)}.`
-    : html`It does not expire.`;
-  return ["active", "Registered", words] as const;
+// The record `header` is a picture behind the head.
+function renderBanner({ name, namehash, records }: NameRow, { metadata }: Frame): Html {
+  const hue = Number.parseInt(namehash.slice(2, 6), 16) % 6;
+  if (metadata === undefined || !records?.texts["header"]) return html`<div class="banner hue-${hue}"></div>`;
+  return html`<img class="banner" src="/${metadata}/header/${encodeURIComponent(name)}" alt="">`;
 }
 
-const hues = 6;
+// In US dollars. A premium halves each day, and what would be left at its end is subtracted (ENS:
+// ExponentialPremiumPriceOracle).
+const firstPremium = 100_000_000;
+const premiumAt = (seconds: number) =>
+  Math.max(0, firstPremium * (0.5 ** (seconds / 86_400) - 0.5 ** (premiumPeriod / 86_400)));
 
-// A picture of its own, if the service has it, else its first letter in a colour that follows from the node.
-function renderAvatar({ name, namehash, records }: NameRow, { metadata }: Frame): Html {
-  if (metadata !== undefined && records?.texts["avatar"])
-    return html`<img class="avatar" src="/${metadata}/avatar/${encodeURIComponent(name)}" alt="" width="72" height="72" loading="lazy">`;
-  const [letter = ""] = name.startsWith("[") ? "?" : name;
-  const hue = Number.parseInt(namehash.slice(2, 6), 16) % hues;
-  return html`<span class="avatar hue-${hue}" aria-hidden="true">${/\p{C}|\p{M}/u.test(letter) ? "?" : letter}</span>`;
+// The premium of a name from its release to now, and from now on, on a logarithmic scale.
+function renderPremium(row: NameRow, { now }: View): Html {
+  const end = findPremiumEnd(row, now);
+  if (end === undefined) return html``;
+  const since = now - (end - premiumPeriod);
+  const height = (seconds: number) => (110 - (Math.log10(premiumAt(seconds) + 1) / 8) * 105).toFixed(1);
+  const points = Array.from({ length: 85 }, (_, at) => {
+    const seconds = (premiumPeriod * at) / 84;
+    return `${((seconds / premiumPeriod) * 600).toFixed(1)},${height(seconds)}`;
+  });
+  const x = ((since / premiumPeriod) * 600).toFixed(1);
+  const dollars = count(premiumAt(since));
+  return section(
+    "Premium",
+    html`<p class="figure">$${dollars} <small>now, beside the yearly price</small></p>
+<figure class="chart curve"><svg viewBox="0 0 600 112" preserveAspectRatio="none" role="img" aria-label="The premium falls from $100,000,000 to zero in 21 days"><line x2="600" y1="110" y2="110"/><path d="M${points.join("L")}"/><line class="now" x1="${x}" x2="${x}" y1="0" y2="112"/></svg>
+<p><span>${day(String(end - premiumPeriod))}: $100,000,000</span><span>${day(String(end))}: $0</span></p></figure>
+<p class="note">By the rule of ENS's controllers, in US dollars on a logarithmic scale.</p>`,
+  );
 }
 
-function head(row: NameRow, view: View): Html {
-  const { chain_id: chain, version, authority, name } = row;
-  const [kind, word, words] = describeState(row, view);
+const renderAction = (row: Pick<NameRow, "name" | "status">, frame: Frame) => {
+  const link = registrationLink(row, frame);
+  return link && html`<p class="actions">${link}</p>`;
+};
+
+function renderHead(row: NameRow, view: View): Html {
+  const { chain_id: chain, version, authority, name, records } = row;
   const generation = version === "v2" || authority === "ens_v2" ? "ENSv2" : undefined;
-  const chips = [chain && titleOfChain(chain), generation, row.reserved && "Reserved in ENSv2"];
-  return html`<div class="head">${renderAvatar(row, view.frame)}<div>
+  const pills = [chain && titleOfChain(chain), generation, row.reserved && "Reserved in ENSv2"];
+  const hasPicture = Boolean(records?.texts["avatar"]);
+  const owner = row.owner && html`<span>Owned by ${linkAccount(view, row.owner)}</span>`;
+  return html`<div class="card head">${renderBanner(row, view.frame)}
+${avatar(row, view.frame, { hasPicture, kind: "large" })}
 <h1>${shownName(name)}</h1>${lettersNote(name)}
-<p class="chips"><span class="chip ${kind}">${word}</span>${chips.map((chip) => chip && html`<span class="chip">${chip}</span>`)}</p>
-<p>${row.owner ? html`Owned by ${linkAccount(view, row.owner)}. ` : ""}${words}</p></div></div>`;
+<p class="pills">${statePill(row, view)}${pills.map((word) => word && pill("", word))}</p>
+<p class="line">${owner}<span>${describeState(row, view)}</span></p>${renderAction(row, view.frame)}</div>`;
 }
 
-// Without what the head says.
-const about: readonly ShownColumn<NameRow>[] = [
-  column("Manager", ({ manager, owner }) => (manager === owner ? undefined : manager), forms.address),
-  column("Last holder", (row) => row.lapsed_registration?.owner, forms.address),
-  column("Resolves to", (row) => row.primary_address, forms.address),
-  column("Resolver", (row) => row.resolver, forms.contract),
-  column("Grace period ends", findGraceEnd, forms.time),
+// Who has what to do with the name.
+const people: readonly ShownColumn<NameRow>[] = [
+  column("Owner", ({ owner }) => owner, forms.account),
+  column("Manager", ({ manager, owner }) => (manager === owner ? undefined : manager), forms.account),
+  column("Last holder", (row) => row.lapsed_registration?.owner, forms.account),
+  column(
+    "Resolves to",
+    (row) => (row.primary_address === row.owner ? undefined : row.primary_address),
+    forms.account,
+  ),
+];
+
+const dates: readonly ShownColumn<NameRow>[] = [
   column("Registered", (row) => row.registered_at, forms.time),
   column("First seen", (row) => row.created_at, forms.time),
+  column("Expires", (row) => row.expires_at ?? undefined, forms.time),
+  column("Grace period ends", findGraceEnd, forms.time),
   column("Migrated to ENSv2", (row) => row.migrated_at, forms.time),
-  column("Subnames", (row) => row.subname_count, forms.number),
-  column("Node", (row) => row.namehash, forms.hash),
+];
+
+const technical: readonly ShownColumn<NameRow>[] = [
+  column("Node", (row) => row.namehash, forms.whole),
+  column("Token id", (row) => row.token_id ?? undefined, forms.whole),
+  column("Resolver", (row) => row.resolver, forms.contract),
+  column("Registry", (row) => row.registry_path?.at(-1), forms.hash),
 ];
 
 function findGraceEnd({ status, grace_ends_at, expires_at }: NameRow) {
@@ -165,11 +189,7 @@ const holderColumns: readonly ShownColumn<RoleRow>[] = [
   ...roleColumns,
 ];
 
-const subnameColumns: readonly ShownColumn<NameRow>[] = [
-  column("Name", (row) => row, forms.name),
-  column("Owner", ({ owner }) => owner, forms.address),
-  column("First seen", (row) => row.created_at, forms.time),
-];
+const shownSubnames = 10;
 
 const formatMany = (rows: readonly unknown[]) => (rows.length < max ? `${rows.length}` : `${max} of them`);
 
@@ -186,20 +206,17 @@ async function readList<E extends Endpoint<PageContext>, Row>(
   }: { title: string; rowsIn: (body: BodyOf<E>) => readonly Row[]; columns: readonly ShownColumn<Row>[] },
 ): Promise<ReadList> {
   const rows = (await askRows(ask, request, rowsIn)) ?? [];
-  const list = (view: View) => html`${listOf(view, title, { rows, columns })}${asked(request)}`;
   return {
     rows,
-    show: (view) => (rows.length === 0 ? html`` : section(title, list(view), formatMany(rows))),
+    show: (view) =>
+      rows.length === 0
+        ? html``
+        : section(title, listOf(view, title, { rows, columns }), { beside: formatMany(rows), request }),
   };
 }
 
 const readLists = (row: NameRow, ask: PageAsk) =>
   Promise.all([
-    readList(ask, requestTo(nameTokens, {}, { domainId: row.namehash }), {
-      title: "Tokens",
-      rowsIn: (body) => body.registeredNameTokens.tokens,
-      columns: listTokenColumns(row),
-    }),
     readList(ask, requestTo(nameSales, {}, { domainId: row.namehash, recordsPerPage: page_size }), {
       title: "Sales",
       rowsIn: (body) => body.nameSales,
@@ -210,48 +227,103 @@ const readLists = (row: NameRow, ask: PageAsk) =>
       rowsIn: (body) => body.permissions,
       columns: holderColumns,
     }),
-    readList(ask, requestTo(subnames, { name: row.namehash }, { page_size }), {
-      title: "Subnames",
-      rowsIn: ({ data }) => data,
-      columns: subnameColumns,
+    readList(ask, requestTo(nameTokens, {}, { domainId: row.namehash }), {
+      title: "Tokens",
+      rowsIn: (body) => body.registeredNameTokens.tokens,
+      columns: listTokenColumns(row),
     }),
   ]);
 
 /** The request for a name, or the name with a node. */
 export const requestOfName = (name: string) => requestTo(nameDetail, { name }, { include: "counts" });
 
-/** The page of a name, from its row. */
-export async function namePage(row: NameRow, ask: PageAsk, { frame, now }: Shown): Promise<Page> {
-  const { namehash: id, records } = row;
-  const history = requestTo(nameHistory, { name: id }, { include: "data,raw", page_size });
-  const bought = requestTo(registrarActions[0], {}, { node: id, recordsPerPage: page_size });
-  const [entries = [], actions = [], lists] = await Promise.all([
-    askRows(ask, history, ({ data }) => data),
-    askRows(ask, bought, (body) => body.registrarActions),
+/** The page of a name, from its row. `cursor`: of the part of its history that is shown. */
+export async function namePage(
+  row: NameRow,
+  ask: PageAsk,
+  { frame, now, cursor }: Shown & { cursor?: string | undefined },
+): Promise<Page> {
+  const { namehash: id, name } = row;
+  const ofHistory = { include: "data,raw", page_size, ...(cursor && { cursor }) };
+  const requests = {
+    history: requestTo(nameHistory, { name: id }, ofHistory),
+    actions: requestTo(registrarActions[0], {}, { node: id, recordsPerPage: page_size }),
+    subnames: requestTo(subnames, { name: id }, { page_size: String(shownSubnames) }),
+  };
+  const [history, actions = [], below = [], lists] = await Promise.all([
+    askBody(ask, requests.history),
+    askRows(ask, requests.actions, (body) => body.registrarActions),
+    askRows(ask, requests.subnames, ({ data }) => data),
     readLists(row, ask),
   ]);
-  const primaries = await readPrimaryNames([row, entries, actions, lists.map(({ rows }) => rows)], ask);
-  const view = { frame, now, primaries };
-  const activity = { entries, actions, isWhole: entries.length < max, hasNames: false };
-  const { texts, addresses } = records ? recordLists(view, records) : {};
-  const table = html`${activityTable(view, "History", activity)}${asked(history)}`;
-  const content = html`
-${section("About", html`${factsOf(view, row, about)}${asked(requestOfName(id))}`)}
-${texts && section("Records", html`${texts}${asked(requestTo(nameRecords, { name: id }, {}))}`)}
+  const entries = history?.data ?? [];
+  const next = history?.page.next_cursor ?? undefined;
+  const [primaries, pictures] = await Promise.all([
+    readPrimaryNames([row, entries, actions, below, lists.map(({ rows }) => rows)], ask),
+    readPictures(
+      below.map((one) => one.namehash),
+      ask,
+      frame,
+    ),
+  ]);
+  const view = { frame, now, primaries, pictures };
+  const path = `/name/${encodeURIComponent(name)}`;
+  const activity = { entries, actions, isWhole: next === undefined && cursor === undefined, hasNames: false };
+  const pages = pager({
+    first: cursor && `${path}#history`,
+    next: next && `${path}?cursor=${encodeURIComponent(next)}#history`,
+  });
+  const items = below.map((one) => ({
+    ...{ id: one.namehash, name: one.name },
+    below: one.owner ? linkAccount(view, one.owner) : undefined,
+    beside: statePill(one, view),
+  }));
+  const { texts, addresses } = row.records ? recordLists(view, row.records) : {};
+  const [sales, roles, tokens] = lists.map(({ show }) => show(view));
+  const others = `/names?parent=${encodeURIComponent(name)}`;
+  const content = html`<div class="columns"><div>
+${renderPremium(row, view)}
+${texts && section("Profile", texts, { request: requestTo(nameRecords, { name: id }, {}) })}
+${items.length > 0 && section("Subnames", nameItems(view, items), { beside: count(row.subname_count ?? items.length), request: requests.subnames, more: [others, "All subnames, sorted and filtered"] })}
+${entries.length > 0 && section("History", html`${activityList(view, "History", activity)}${pages}`, { request: requests.history })}
+${sales}</div><div>
+${section("Ownership", factsOf(view, row, people), { request: requestOfName(id) })}
+${renderWrapping(row, view)}${roles}
 ${addresses && section("Addresses", addresses)}
-${renderWrapping(row, view)}
-${entries.length > 0 && section("History", table, formatMany(entries))}
-${lists.map(({ show }) => show(view))}`;
-  return { heading: head(row, view), content };
+${section("Dates", factsOf(view, row, dates))}
+</div></div>
+${folded("Technical facts", html`${factsOf(view, row, technical)}${tokens}`)}`;
+  return { heading: renderHead(row, view), content };
 }
 
-/** The page of a name that the index never saw: what it has that is like it. */
-export async function missingName(name: string, ask: PageAsk): Promise<Page> {
+/** A sentence about a name, for search engines and cards. */
+export function describeName({ name, status, owner, expires_at }: NameRow): string {
+  if (status === "released" || status === "unregistered") return `${name} can be registered.`;
+  const held = owner ? `, owned by ${owner}` : "";
+  const ends = expires_at
+    ? `, ${status === "expired" ? "expired" : "registered until"} ${formatDay(expires_at)}`
+    : "";
+  return `${name}${held}${ends}: records, subnames and history.`;
+}
+
+/** The page of a name that the index never saw: how to register it, and what the index has that is like it. */
+export async function missingName(name: string, ask: PageAsk, { frame, now }: Shown): Promise<Page> {
   const [label = ""] = name.split(".");
   const request = requestTo(search, {}, { q: label, sort: "relevance", page_size: "8" });
   const isText = !isNode(name) && label !== "";
   const near = (isText && (await askRows(ask, request, ({ data }) => data))) || [];
-  const list = html`<h2>Similar names</h2><ul class="names">${near.map((row) => html`<li>${nameLink({ id: row.namehash, name: row.name })}</li>`)}</ul>`;
-  const content = html`<p>Not registered, as far as this index knows.</p>${near.length > 0 ? list : ""}`;
-  return { heading: html`<h1>${shownName(name)}</h1>`, content };
+  const view = { frame, now, primaries: await readPrimaryNames(near, ask) };
+  const items = near.map((row) => ({
+    ...{ id: row.namehash, name: row.name },
+    below: row.owner ? linkAccount(view, row.owner) : undefined,
+    beside: statePill(row, view),
+  }));
+  const content = near.length > 0 ? section("Similar names", nameItems(view, items)) : html``;
+  const isNew = isNormalizedName(name) && !isNode(name);
+  const free = isNew ? { name, status: "unregistered" as const } : undefined;
+  return {
+    heading: html`<div class="card head plain"><h1>${shownName(name)}</h1>
+<p>Not registered, as far as this index knows.</p>${free && renderAction(free, frame)}</div>`,
+    content,
+  };
 }

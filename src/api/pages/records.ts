@@ -1,7 +1,8 @@
 import { html } from "hono/html";
 import { decodeContentHash } from "../../read/names/content-hash.ts";
 import type { NameRow } from "../../read/names/rows.ts";
-import { count, facts, type Html, hash, linkAccount, shown, type View } from "./layout.ts";
+import { count, facts, hash, linkAccount, shown, type View } from "./components.ts";
+import type { Html } from "./frame.ts";
 import { coinName } from "./words.ts";
 
 // Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown: what they
@@ -85,7 +86,23 @@ export function recordValue(view: View, key: string, value: string, at = max): H
   if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
   if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? linkAccount(view, value) : hash(value);
   if (key === "contenthash") return shown(decodeContentHash(value) ?? value, 200);
+  const data = /^data:image\/([a-z]+)[^,]*,/.exec(value);
+  if (data !== null) return renderImage(value, data[1] ?? "");
   return key.startsWith("text:") ? renderTextValue(key.slice(5), value, at) : cutText(value, at);
+}
+
+// Browsers draw nothing of an image but its pixels: no scripts, no files that it names.
+const longestImage = 20_000;
+
+// An image in the record itself, as a small picture and in words.
+function renderImage(value: string, type: string): Html {
+  const content = value.slice(value.indexOf(",") + 1);
+  const bytes = /^[^,]*;base64,/.test(value) ? Math.floor((content.length * 3) / 4) : content.length;
+  const picture =
+    value.length <= longestImage && /^(svg|png|jpeg|gif|webp)$/.test(type)
+      ? html`<img class="thumbnail" src="${value}" alt=""> `
+      : "";
+  return html`${picture}${type.toUpperCase()}, ${count(bytes)} bytes`;
 }
 
 const maxShown = 100;

@@ -11,8 +11,10 @@ import { addressPage, requestOfAddress } from "./address-page.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
 import type { PageAsk, PageContext, PageSources } from "./ask.ts";
 import { blockPage, blockTitle, requestOfBlock, requestOfTransaction } from "./block-page.ts";
-import { type Frame, note, type Page, type Shown, sendPage, shownName } from "./layout.ts";
-import { missingName, namePage, requestOfName } from "./name-page.ts";
+import { drawCard } from "./card.ts";
+import { note, type Shown, shownName } from "./components.ts";
+import { type Frame, type Page, sendPage } from "./frame.ts";
+import { describeName, missingName, namePage, requestOfName } from "./name-page.ts";
 
 // The pages for browsers: status, names, addresses, blocks and figures. What they say of names is what REST endpoints
 // respond.
@@ -38,46 +40,86 @@ function findOtherForm(given: string, row: NameRow): string | undefined {
 
 type PageParts<Body> = {
   titleOf?: (given: string) => string;
+  /** What the page says in a sentence, and the path of a picture of it. */
+  cardOf?: (body: Body) => { description: string; image?: string };
   /** The path of another page that was meant, from the first reply. */
   otherOf?: (body: Body) => string | undefined;
   /** The chain by whose newest block times are shown; the root chain without it. */
   chainOf?: (body: Body) => number | undefined;
   pageOf: (body: Body, ask: PageAsk, shown: Shown) => Promise<Page>;
-  missingOf?: (ask: PageAsk) => Promise<Page>;
+  missingOf?: (ask: PageAsk, shown: Shown) => Promise<Page>;
 };
+
+// An SVG document that is opened by itself runs nothing and loads nothing.
+const cardHeaders = {
+  "content-type": "image/svg+xml",
+  "cache-control": "public, max-age=300",
+  "content-security-policy": "default-src 'none'; img-src data:; sandbox",
+};
+
+type NamePageSources = PageSources & { url?: string | undefined };
+
+type NamePart = {
+  title: string;
+  read: () => Promise<Page>;
+  status?: ContentfulStatusCode;
+  card?: { description: string; image?: string } | undefined;
+};
+
+// Only a page that is there has a place for search engines, and a card.
+function sendNamePage(
+  c: Context,
+  sources: NamePageSources,
+  { frame, title, read, status = 200, card }: NamePart & { frame: Frame },
+): Response {
+  const { pathname, origin } = new URL(c.req.url);
+  const { description, image } = card ?? {};
+  const own = {
+    path: pathname,
+    description: description && escapeControls(description.slice(0, 300)),
+    image: image && `${sources.url ?? origin}${image}`,
+  };
+  const warning = describeAge(sources);
+  const page = { frame, title: escapeControls(title.slice(0, 100)), warning, read, log: sources.log };
+  return sendPage(c, { ...page, ...(status === 200 && own) }, { status });
+}
+
+// Sends what a request leads to; a page whose first request fails shows why.
+const createNameSender =
+  (sources: NamePageSources, frame: Frame) =>
+  async <E extends Endpoint<PageContext>>(
+    c: Context,
+    request: EndpointRequest<E>,
+    { titleOf, cardOf, otherOf, chainOf, pageOf, missingOf }: PageParts<BodyOf<E>>,
+  ) => {
+    const ask: PageAsk = (request) => sources.ask(request, c);
+    const given = decodePart(readSegment(c));
+    const shownAt = (chain: number | undefined): Shown => ({ frame, now: timeOfIndex(sources, chain) });
+    const sendPart = (part: NamePart) => sendNamePage(c, sources, { frame, ...part });
+    try {
+      const body = await ask(request);
+      const other = otherOf?.(body);
+      if (other !== undefined) return c.redirect(other);
+      const shown = shownAt(chainOf?.(body) ?? frame.chains?.[0]);
+      const read = () => pageOf(body, ask, shown);
+      return sendPart({ title: titleOf?.(given) ?? given, read, card: cardOf?.(body) });
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      const { status } = error;
+      if (status === 404 && missingOf)
+        return sendPart({ status, title: given, read: () => missingOf(ask, shownAt(frame.chains?.[0])) });
+      const heading = html`<h1>${shownName(given.slice(0, 200))}</h1>`;
+      const read = async () => ({ heading, content: note(describeRefusal(error)) });
+      return sendPart({ status, title: given, read });
+    }
+  };
 
 /**
  * GET /name/…, /address/…, /block/… and /transaction/… show REST responses as pages; GET /name?name= redirects to one
  * of them.
  */
-export function nameRoutes(sources: PageSources, frame: Frame): Hono {
-  const { log } = sources;
-  // A page whose first request fails shows why.
-  const send = async <E extends Endpoint<PageContext>>(
-    c: Context,
-    request: EndpointRequest<E>,
-    { titleOf, otherOf, chainOf, pageOf, missingOf }: PageParts<BodyOf<E>>,
-  ) => {
-    const ask: PageAsk = (request) => sources.ask(request, c);
-    const given = decodePart(readSegment(c));
-    const sendPart = (status: ContentfulStatusCode, title: string, read: () => Promise<Page>) => {
-      const warning = describeAge(sources);
-      const parts = { frame, title: escapeControls(title.slice(0, 100)), warning, read, log };
-      return sendPage(c, parts, { status });
-    };
-    try {
-      const body = await ask(request);
-      const other = otherOf?.(body);
-      if (other !== undefined) return c.redirect(other);
-      const now = timeOfIndex(sources, chainOf?.(body) ?? frame.chains?.[0]);
-      return sendPart(200, titleOf?.(given) ?? given, () => pageOf(body, ask, { frame, now }));
-    } catch (error) {
-      if (!(error instanceof HttpError)) throw error;
-      if (error.status === 404 && missingOf) return sendPart(404, given, () => missingOf(ask));
-      const heading = html`<h1>${shownName(given.slice(0, 200))}</h1>`;
-      return sendPart(error.status, given, async () => ({ heading, content: note(describeRefusal(error)) }));
-    }
-  };
+export function nameRoutes(sources: NamePageSources, frame: Frame): Hono {
+  const send = createNameSender(sources, frame);
   const sendBlock = (c: Context, requestOf: typeof requestOfBlock) => {
     const given = decodePart(readSegment(c));
     const request = requestOf(given);
@@ -100,14 +142,24 @@ export function nameRoutes(sources: PageSources, frame: Frame): Hono {
           return other && `/name/${encodeURIComponent(other)}`;
         },
         chainOf: ({ data }) => data.chain_id,
-        pageOf: ({ data }, ask, shown) => namePage(data, ask, shown),
-        missingOf: (ask) => missingName(given, ask),
+        cardOf: ({ data }) => ({
+          description: describeName(data),
+          image: `/card/${encodeURIComponent(data.name)}`,
+        }),
+        pageOf: ({ data }, ask, shown) => namePage(data, ask, { ...shown, cursor: c.req.query("cursor") }),
+        missingOf: (ask, shown) => missingName(given, ask, shown),
       });
+    })
+    .get("/card/:name", async (c) => {
+      const { data } = await sources.ask(requestOfName(c.req.param("name")), c);
+      return c.body(await drawCard(data, frame.site.title), 200, cardHeaders);
     })
     .get("/address/:address", (c) => {
       const address = c.req.param("address").toLowerCase();
       return send(c, requestOfAddress(address), {
-        pageOf: (body, ask, shown) => addressPage(address, body, ask, shown),
+        cardOf: () => ({ description: `Names of ${address}, when they end, and what it did with them.` }),
+        pageOf: (body, ask, shown) =>
+          addressPage(address, body, ask, { ...shown, cursor: c.req.query("cursor") }),
       });
     })
     .get("/block/:block", (c) => sendBlock(c, requestOfBlock))

@@ -8,16 +8,15 @@ import type { BodyOf } from "../kit/endpoint.ts";
 import {
   contract,
   day,
-  type Html,
   linkAccount,
   moment,
   nameLink,
   place,
   price,
   shown,
-  table,
   type View,
-} from "./layout.ts";
+} from "./components.ts";
+import type { Html } from "./frame.ts";
 import { recordLabel, recordValue } from "./records.ts";
 import { coinName, leaseLength, titleOfChain } from "./words.ts";
 
@@ -202,10 +201,9 @@ function buildLines(view: View, { entries, actions, isWhole }: Activity): Line[]
 }
 
 /**
- * A table of what happened, newest first, one row for each transaction and name. `hasNames`: whether rows tell of which
- * name.
+ * What happened, newest first, one entry for each transaction and name. `hasNames`: whether entries tell of which name.
  */
-export function activityTable(
+export function activityList(
   view: View,
   label: string,
   { hasNames, ...activity }: Activity & { hasNames: boolean },
@@ -221,17 +219,18 @@ export function activityTable(
     else groups.push([line]);
   }
   const root = view.frame.chains?.[0];
-  const rows = groups.flatMap((lines) => {
+  const entries = groups.flatMap((lines) => {
     const [first] = lines;
     if (first === undefined) return [];
     const { at, name } = first;
+    const of = hasNames && name ? html`<strong>${nameLink(name)}</strong> ` : "";
     const said =
       lines.length === 1
-        ? first.words
-        : html`<ul>${lines.toReversed().map(({ words }) => html`<li>${words}</li>`)}</ul>`;
-    const on = at && at.chain !== root ? html` <small>${titleOfChain(at.chain)}</small>` : "";
-    const where = at ? html`${place(view, at)}${on}` : html`–`;
-    return [[moment(view, first.time), ...(hasNames ? [name ? nameLink(name) : html`–`] : []), said, where]];
+        ? html`<p>${of}${first.words}</p>`
+        : html`${of}<ul>${lines.toReversed().map(({ words }) => html`<li>${words}</li>`)}</ul>`;
+    const on = at && at.chain !== root ? ` on ${titleOfChain(at.chain)}` : "";
+    const where = at ? html`<small>${place(view, at)}${on}</small>` : "";
+    return [html`<li><div>${moment(view, first.time)}${where}</div><div>${said}</div></li>`];
   });
-  return table(label, { head: ["When", ...(hasNames ? ["Name"] : []), "What", "Transaction"], rows });
+  return html`<ol class="timeline" aria-label="${label}">${entries}</ol>`;
 }

@@ -6,23 +6,23 @@ import { type BodyOf, requestTo } from "../kit/endpoint.ts";
 import { describeRefusal } from "../kit/errors.ts";
 import { type FigureOverTime, type FigureRow, figuresOverTime, ofFigures, topParents } from "../v1/stats.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
-import { askRows, type PageAsk, type PageSources } from "./ask.ts";
+import type { PageAsk, PageSources } from "./ask.ts";
+import { type Bar, barChart } from "./chart.ts";
 import {
   column,
-  type Frame,
+  count,
+  formatDay,
   forms,
-  type Html,
   listOf,
   note,
-  type Page,
   type ShownColumn,
   section,
-  sendPage,
   type View,
-} from "./layout.ts";
+} from "./components.ts";
+import { type Frame, type Html, type Page, sendPage } from "./frame.ts";
 import { decimals } from "./words.ts";
 
-// Figures over time as tables, which the script of the page draws.
+// Figures over time as charts, each with its table.
 
 const intervals = ["day", "week", "month"] as const;
 
@@ -32,38 +32,28 @@ type ParentRow = BodyOf<typeof topParents>["data"][number];
 const pickUnit = ({ currency, token }: FigureRow) =>
   decimals[String(currency)] ? currency : (token ?? currency);
 
-const computePercent = ({ rate }: FigureRow) => (rate == null ? null : Math.round(Number(rate) * 100));
-
 // In whole units of known currencies.
-const formatAmount = ({ amount, currency }: FigureRow) =>
+const formatMoney = ({ amount, currency }: FigureRow) =>
   amount && formatUnits(BigInt(amount), decimals[String(currency)] ?? 0);
 
-type Charted = Pick<FigureOverTime, "title" | "columns" | "part">;
+const percentOf = (part: unknown, whole: unknown) =>
+  (100 * Number(part ?? 0)) / Math.max(1, Number(whole ?? 0));
 
-type Drawn = { rows: readonly FigureRow[]; isOpen: boolean };
+/** What a chart of a figure draws: the value of a row, and values as text. */
+type Measure = { value: (row: FigureRow) => number; format: (value: number) => string };
 
-// A table for each currency, since their amounts have no common scale.
-function renderTables(view: View, { title, columns, part }: Charted, { rows, isOpen }: Drawn): Html[] {
-  const titled = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-  return [...Map.groupBy(rows, pickUnit)].map(([unit, ofUnit]) => {
-    const numbers = Object.keys(columns).map((name) =>
-      name === "amount"
-        ? column(`${titled(name)} in ${unit}`, formatAmount, forms.text)
-        : column(titled(name), (row: FigureRow) => row[name], forms.number),
-    );
-    const list: ShownColumn<FigureRow>[] = [
-      column("First day", ({ date }) => date, forms.text),
-      ...(part === "of" ? [column("Kind", (row: FigureRow) => row["of"], forms.text)] : []),
-      ...numbers,
-      ...("due" in columns ? [column("Percent", computePercent, forms.number)] : []),
-    ];
-    const caption = unit === undefined ? title : `${title} in ${unit}`;
-    return html`<div class="chart"><details${isOpen ? " open" : ""}><summary>Table</summary>${listOf(view, caption, { rows: ofUnit, columns: list })}</details></div>`;
-  });
+const percent: Measure["format"] = (value) => `${value.toFixed(value < 10 ? 1 : 0)} %`;
+const money: Measure["format"] = (value) =>
+  value.toLocaleString("en", { maximumSignificantDigits: value >= 1_000 ? 6 : 3 });
+
+function chooseMeasure({ columns }: FigureOverTime): Measure {
+  if ("due" in columns) return { value: ({ renewed, due }) => percentOf(renewed, due), format: percent };
+  if ("unknown" in columns)
+    return { value: ({ unknown, names }) => percentOf(unknown, names), format: percent };
+  if ("amount" in columns) return { value: (row) => Number(formatMoney(row) ?? 0), format: money };
+  const [name = ""] = Object.keys(columns);
+  return { value: (row) => Number(row[name] ?? 0), format: count };
 }
-
-// What draws the tables of a page.
-const drawing = ({ assets }: Frame): Html => html`<script src="${assets}/stats.js" defer></script>`;
 
 function buildRequest(path: string, interval: ShownInterval) {
   const figure = ofFigures.get(path);
@@ -71,36 +61,53 @@ function buildRequest(path: string, interval: ShownInterval) {
   return requestTo(figure, {}, { interval });
 }
 
-const overview = {
-  "Registrations and renewals": ["registrations", "renewals"],
-  "Active names": ["active-names"],
-  "Expiries ahead": ["expiries"],
+const toTitle = (date: string, interval: ShownInterval) => {
+  const day = formatDay(String(Date.parse(date) / 1_000));
+  return interval === "month"
+    ? day.slice(day.indexOf(" ") + 1)
+    : interval === "week"
+      ? `week of ${day}`
+      : day;
 };
 
-/** Reads the figures that tell most, by month; without rows where they are not counted. */
-export const readOverview = (ask: PageAsk) =>
-  Promise.all(
-    Object.entries(overview).map(async ([title, paths]) => {
-      const reading = paths.map((path) => askRows(ask, buildRequest(path, "month"), ({ data }) => data));
-      const rows = (await Promise.all(reading)).flatMap((found) => found ?? []);
-      const months = Map.groupBy(rows, ({ date }) => date).values();
-      const columns: Charted["columns"] = Object.assign(
-        {},
-        ...paths.map((path) => figuresOverTime[path]?.columns),
-      );
-      return { title, columns, rows: Array.from(months, (month): FigureRow => Object.assign({}, ...month)) };
-    }),
-  );
+// The last period that has ended, beside the one before; of periods ahead, or of one alone, the first.
+function renderKeyFigure(bars: readonly Bar[], format: Measure["format"]): Html {
+  const at = bars.at(-1)?.isRunning ? bars.length - 2 : 0;
+  const [bar, before] = [bars[Math.max(0, at)], bars[at - 1]];
+  if (bar === undefined) return html``;
+  const change = before?.value ? Math.round((100 * (bar.value - before.value)) / before.value) : undefined;
+  const words = change === undefined ? "" : `, ${change > 0 ? "+" : ""}${change} %`;
+  return html`<p class="figure">${format(bar.value)} <small>${bar.title}${words}</small></p>`;
+}
 
-/** These figures as charts side by side; undefined if none has rows. */
-export function overviewCharts(view: View, found: readonly (Charted & { rows: readonly FigureRow[] })[]) {
-  const charts = found
-    .filter(({ rows }) => rows.length > 0)
-    .map(
-      (one) =>
-        html`<div><h3>${one.title}</h3>${renderTables(view, one, { rows: one.rows, isOpen: false })}</div>`,
-    );
-  return charts.length === 0 ? undefined : html`${drawing(view.frame)}<div class="charts">${charts}</div>`;
+// The rows of one unit or kind as a chart with its table.
+function renderChart(
+  view: View,
+  { figure, unit, interval }: { figure: FigureOverTime; unit: string | undefined; interval: ShownInterval },
+  rows: readonly FigureRow[],
+): Html {
+  const { value, format } = chooseMeasure(figure);
+  const suffix = unit === undefined || figure.part === "of" ? "" : ` ${unit}`;
+  const bars = rows.map((row, at): Bar => {
+    const isRunning = figure.isAhead !== true && at === rows.length - 1;
+    const title = toTitle(row.date, interval);
+    const words = `${title}: ${format(value(row))}${suffix}${isRunning ? " so far" : ""}`;
+    return { title, value: value(row), words, isRunning };
+  });
+  const titled = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+  const list: ShownColumn<FigureRow>[] = [
+    column("First day", ({ date }) => date, forms.text),
+    ...Object.keys(figure.columns).map((name) =>
+      name === "amount"
+        ? column(`Amount in ${unit}`, formatMoney, forms.text)
+        : column(titled(name), (row: FigureRow) => row[name], forms.number),
+    ),
+  ];
+  const label = unit === undefined ? figure.title : `${figure.title} (${unit})`;
+  // One period is a number alone.
+  const drawn = bars.length > 1 ? barChart(label, bars, format) : "";
+  return html`${unit === undefined ? "" : html`<h3>${titled(unit)}</h3>`}${renderKeyFigure(bars, format)}${drawn}
+<details><summary>Table</summary>${listOf(view, label, { rows, columns: list })}</details>`;
 }
 
 // What is refused has the reason in its place.
@@ -122,32 +129,32 @@ const parentColumns = [
   column("Subnames", (row: ParentRow) => row.subname_count, forms.number),
 ];
 
-// Every figure, by day, week or month.
+/** Every figure, by day, week or month, in two columns. */
 async function renderFigures(interval: ShownInterval, ask: PageAsk, view: View): Promise<Page> {
-  const reading = Object.entries(figuresOverTime).map(async ([path, figure]) => {
-    const tables = await renderRows(
-      ask(buildRequest(path, interval)),
-      (rows) => html`${renderTables(view, figure, { rows, isOpen: true })}`,
-    );
-    return section(figure.title, html`${note(figure.description)}${tables}`);
+  const cards = Object.entries(figuresOverTime).map(async ([path, figure]) => {
+    const request = buildRequest(path, interval);
+    const charts = await renderRows(ask(request), (rows) => {
+      const units = Map.groupBy(rows, (row) => (figure.part === "of" ? row["of"] : pickUnit(row)));
+      return html`${[...units].map(([unit, own]) => renderChart(view, { figure, unit: unit == null ? undefined : String(unit), interval }, own))}`;
+    });
+    return section(figure.title, html`${charts}<p class="note">${figure.description}</p>`, { request });
   });
-  const parents = renderRows(ask(requestTo(topParents, {}, { page_size: "20" })), (rows) =>
+  const ofParents = requestTo(topParents, {}, { page_size: "10" });
+  const parents = renderRows(ask(ofParents), (rows) =>
     listOf(view, "Names", { rows, columns: parentColumns }),
   );
   const sections = await Promise.all([
-    ...reading,
-    parents.then((list) => section("Names with the most subnames", list)),
+    ...cards,
+    parents.then((list) => section("Names with the most subnames", list, { request: ofParents })),
   ]);
-  const choices = intervals.map((one) =>
-    one === interval
-      ? html`<strong>by ${one}</strong> `
-      : html`<a href="/stats?interval=${one}">by ${one}</a> `,
+  const tabs = intervals.map(
+    (one) =>
+      html`<a href="/stats?interval=${one}"${one === interval ? html` aria-current="true"` : ""}>By ${one}</a>`,
   );
-  const content = html`${drawing(view.frame)}
-<p>${choices}</p>
-<p class="note">In UTC; the latest period is still running. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
-${sections}`;
-  return { heading: html`<h1>Figures</h1>`, content };
+  const content = html`<nav class="tabs" aria-label="Periods">${tabs}</nav>
+<p class="note">In UTC. The hatched period is still running. As JSON and CSV, by chain and by parent: <a href="/docs">/v1/stats</a>.</p>
+<div class="grid two">${sections}</div>`;
+  return { heading: html`<h1>Names in figures</h1>`, content };
 }
 
 /** GET /stats: figures over time, by `?interval=day`, `week` or `month`. */
@@ -157,6 +164,9 @@ export function statsRoutes(sources: PageSources, frame: Frame): Hono {
     const interval = intervals.find((one) => one === c.req.query("interval")) ?? "month";
     const view: View = { frame, now: timeOfIndex(sources, frame.chains?.[0]), primaries: new Map() };
     const read = () => renderFigures(interval, (request) => ask(request, c), view);
-    return sendPage(c, { frame, title: "Figures · nsindex", warning: describeAge(sources), read, log });
+    return sendPage(c, {
+      ...{ frame, title: "Names in figures", path: "/stats", warning: describeAge(sources), read, log },
+      description: "Registrations, renewals, active names, holders, revenue and expiries over time.",
+    });
   });
 }

@@ -18,32 +18,26 @@ import {
   type Snapshot,
 } from "../../status/types.ts";
 import { type ConfigContext, describeHealing } from "../ensnode/config.ts";
-import { registrarActions } from "../ensnode/registrar-actions.ts";
-import { type Ask, requestTo } from "../kit/endpoint.ts";
-import { events } from "../v1/history.ts";
-import { needsNames } from "../v1/lists.ts";
+import type { Ask } from "../kit/endpoint.ts";
 import { lateSeconds, timeOfIndex } from "./age.ts";
-import { askRows, type PageContext } from "./ask.ts";
+import type { PageContext } from "./ask.ts";
 import {
   column,
   count,
-  type Frame,
   facts,
   factsOf,
   folded,
   forms,
-  type Html,
   listOf,
   moment,
   note,
   place,
   type ShownColumn,
   section,
-  sendPage,
   shown,
   type View,
-} from "./layout.ts";
-import { overviewCharts, readOverview } from "./stats-page.ts";
+} from "./components.ts";
+import { type Frame, type Html, sendPage } from "./frame.ts";
 import { shortHex, titleOfChain } from "./words.ts";
 
 // `now` is in Unix seconds, `behind` in seconds.
@@ -239,15 +233,13 @@ function createStatus(sources: StatusSources) {
   const reading = <T>(read: (signal: AbortSignal) => Promise<T>, everyMs: number) =>
     shareReading("A part of the status page", read, { everyMs, log });
   const size = reading((signal) => readSize(database, config.databaseSchema, signal), 15_000);
-  const newest = reading(() => readNewest(sources), 2_000);
 
   return async () => {
     const current = status.current();
-    const [counts, labels, sized, names, provenFrom, coverage, earliest] = await Promise.all([
+    const [counts, labels, sized, provenFrom, coverage, earliest] = await Promise.all([
       readCounts(registry),
       sources.labelSource(),
       size(),
-      current !== undefined && isBackfilled(current.snapshot) ? newest() : undefined,
       sources.provenFrom?.(),
       sources.coverage?.(),
       sources.earliest?.(),
@@ -264,44 +256,16 @@ function createStatus(sources: StatusSources) {
       earliest,
       rate: measureRate(samples),
       size: sized.value,
-      names: names?.value,
-      isAway: sized.isAway || names?.isAway === true,
+      isAway: sized.isAway,
     };
   };
 }
 
 type FoundStatus = Awaited<ReturnType<ReturnType<typeof createStatus>>>;
 
-// A newly registered name. In ENSv2 only paid registrations count: strangers can make any number of others.
-type Newest = { id: string; name: string; since: string; expiry: string | null; registrant: string };
-
-async function readNewest({ ask, config }: StatusSources): Promise<Newest[]> {
-  if (!needsNames.plugins[0]?.some((plugin) => config.plugins.includes(plugin))) return [];
-  const ofActions = requestTo(registrarActions[0], {}, { type: "registration", recordsPerPage: "10" });
-  const actions = await askRows(ask, ofActions, (body) => body.registrarActions);
-  if (actions !== undefined)
-    return actions.map(({ name, action }) => ({
-      id: action.registrationLifecycle.node,
-      name,
-      since: String(action.block.timestamp),
-      expiry: String(action.registrationLifecycle.expiresAt),
-      registrant: action.registrant,
-    }));
-  const ofEvents = requestTo(events, {}, { type: "registration", include: "data", page_size: "10" });
-  const entries = await askRows(ask, ofEvents, ({ data }) => data);
-  if (entries === undefined) throw new Error("The newest names cannot be read.");
-  return entries.map(({ namehash = "", name = "", timestamp, data }) => ({
-    id: namehash,
-    name,
-    since: timestamp ?? "",
-    expiry: data?.expires_at ?? null,
-    registrant: data?.registrant ?? "",
-  }));
-}
-
 function describe(sources: StatusSources, found: FoundStatus) {
   const { config, versions, examples, archives, believed, process, clock, status, hashOf } = sources;
-  const { snapshot, counts, rate, size, names } = found;
+  const { snapshot, counts, rate, size } = found;
   const now = Math.floor(clock() / 1_000);
   const distance = snapshot && Math.max(0, now - findSlowest(snapshot).time);
   const phase = derivePhase(found);
@@ -323,7 +287,6 @@ function describe(sources: StatusSources, found: FoundStatus) {
     events: process.isIndexer ? counts.events : undefined,
     reorganizations: process.isIndexer ? counts.reorganizations : undefined,
     chains,
-    newestNames: names,
     keys: sources.keys?.(),
     feed: {
       streams: sources.streams(),
@@ -448,7 +411,7 @@ const phaseTexts = {
   completed: "Complete",
 };
 
-function content(found: StatusFacts, view: View, figures: Html | undefined): Html {
+function content(found: StatusFacts, view: View): Html {
   const { phase, problems, distance } = found;
   const behind =
     (phase === "live" || phase === "building-indexes") && distance !== undefined
@@ -461,8 +424,6 @@ function content(found: StatusFacts, view: View, figures: Html | undefined): Htm
 ${problems.map((problem) => html`<p class="problem" role="alert">${shown(problem, 2_000)}</p>`)}${ensv2(view, found)}</div>
 ${section("Chains", listOf(view, "Chains", { rows: found.chains, columns: chainColumns }))}
 ${section("Progress", factsOf(view, found, progress))}
-${figures && section("Figures by month", figures)}
-${section("Newest names", newestNames(view, found))}
 ${section("Feed of events", feed(view, found.feed))}
 ${found.keys?.length ? section("API keys", keys(view, found.keys)) : ""}
 ${section("Anomalies", anomalies(view, found.anomalies))}
@@ -568,22 +529,6 @@ function ensv2(view: View, { registrationInEnsv2: since, phase }: StatusFacts): 
   return html`<p>ENSv2 has registered names under .eth since block ${at}, ${moment(view, timestamp)}.</p>`;
 }
 
-const newestColumns: readonly ShownColumn<Newest>[] = [
-  column("Name", ({ id: namehash, name }) => ({ namehash, name }), forms.name),
-  column("Registered", ({ since }) => since, forms.time),
-  column("Expires", ({ expiry }) => expiry, forms.time),
-  column("Registrant", ({ registrant }) => registrant, forms.address),
-];
-
-function newestNames(view: View, { newestNames: names, phase }: StatusFacts): Html {
-  if (names?.length) return listOf(view, "Newest names", { rows: names, columns: newestColumns });
-  const isBackfilled = phase === "live" || phase === "completed";
-  const missing = isBackfilled
-    ? "The names could not be read."
-    : "Names are listed once the backfill is complete.";
-  return note(names ? "None yet." : missing);
-}
-
 const hookColumns: readonly ShownColumn<ReturnType<typeof buildWebhookFacts>>[] = [
   column("Webhook", ({ name }) => name, forms.text),
   column("State", ({ state }) => state, forms.state),
@@ -649,30 +594,30 @@ function requests(view: View, rows: readonly Requests[] | undefined): Html {
   return html`<p>${label}</p>${listOf(view, "RPC requests", { rows, columns: requestColumns })}`;
 }
 
-/** GET /: the page for browsers, its facts as JSON for others. */
+/** GET /status/: the page of operators, where browsers that open /status come; GET /: its facts as JSON. */
 export function statusRoutes(sources: StatusSources, frame: Frame): Hono {
-  const { ask, log } = sources;
+  const { log } = sources;
   const read = createStatus(sources);
-  const readFigures = shareReading("A part of the status page", () => readOverview(ask), {
-    everyMs: 15_000,
-    log,
-  });
-  return new Hono().get("/", async (c) => {
-    const isPage = /\btext\/html\b/.test(c.req.header("accept") ?? "");
-    const headers = { "cache-control": "no-store", vary: "Accept" };
-    if (!isPage) return c.json(describe(sources, await read()), 200, headers);
-    const isUpdate = c.req.query("update") !== undefined;
-    const { namespace } = sources.config;
-    const view = { frame, now: timeOfIndex(sources, frame.chains?.[0]), primaries: new Map() };
-    const readPage = async () => {
-      // What keeps the page up to date leaves its charts.
-      const [known, figures] = await Promise.all([read(), isUpdate ? undefined : readFigures()]);
-      const found = describe(sources, known);
-      const charts = overviewCharts(view, figures?.value ?? []);
-      const heading = html`<h1 data-title="${phaseTexts[found.phase]} · ${namespace} · nsindex">Index of ${namespace}</h1>`;
-      return { heading, content: content(found, view, charts) };
-    };
-    const parts = { frame, title: `${namespace} · nsindex`, isLive: true, read: readPage, log };
-    return sendPage(c, parts, { headers });
-  });
+  return new Hono()
+    .get("/", async (c) =>
+      c.json(describe(sources, await read()), 200, { "cache-control": "no-store", vary: "Accept" }),
+    )
+    .get("/status/", (c) => {
+      const { namespace } = sources.config;
+      const view = { frame, now: timeOfIndex(sources, frame.chains?.[0]), primaries: new Map() };
+      const readPage = async () => {
+        const found = describe(sources, await read());
+        const heading = html`<h1 data-title="${phaseTexts[found.phase]} · ${namespace} · ${frame.site.title}">Index of ${namespace}</h1>`;
+        return { heading, content: content(found, view) };
+      };
+      const page = {
+        frame,
+        title: `Index of ${namespace}`,
+        path: "/status",
+        isLive: true,
+        read: readPage,
+        log,
+      };
+      return sendPage(c, page, { headers: { "cache-control": "no-store" } });
+    });
 }

@@ -4,7 +4,7 @@ import { type Surround, untilLoaded } from "../../http/assets.ts";
 
 /** Content security policy of `graphiqlPage`: nothing loads from other hosts. The editor adds styles. */
 export const graphiqlPolicy =
-  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; font-src data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src data:; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
 /**
  * GraphiQL for an endpoint, with example queries in its tabs. The first is in the editor, or the query in the page's

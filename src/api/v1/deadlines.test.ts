@@ -62,6 +62,35 @@ test("pages join without gaps", async () => {
   expect(await all(`/v1/names?namespace=ens&${byGrace}`, 2)).toHaveLength(10);
 });
 
+test("labels by length and characters, and pictures", async () => {
+  const from = now + 5_000_000_000;
+  const expires = from + 1;
+  for (const label of ["007", "7", "abc", "a1b", "ü", "abcd"])
+    await store(`${label}.eth`, { owner: bob, lease: { holder: bob, expires }, resolver: publicResolver });
+  await setRecords("abc.eth", { texts: { avatar: "https://ens.domains/a.png" } });
+  await setRecords("a1b.eth", { texts: { url: "https://ens.domains" } });
+  const found = async (query: string) =>
+    namesOf((await get(`/v1/names?namespace=ens&expires_after=${from}&${query}`)).data).join();
+  expect(await found("max_length=3")).toBe("007.eth,7.eth,a1b.eth,abc.eth,ü.eth");
+  expect(await found("min_length=2&max_length=3")).toBe("007.eth,a1b.eth,abc.eth");
+  expect(await found("characters=digits")).toBe("007.eth,7.eth");
+  expect(await found("characters=letters&min_length=4")).toBe("abcd.eth");
+  expect(await found("characters=alphanumeric&max_length=1")).toBe("7.eth");
+  expect(await found("has_avatar=true")).toBe("abc.eth");
+  const path = `/v1/names?namespace=ens&expires_after=${from}&characters=alphanumeric`;
+  expect(namesOf(await all(path, 2))).toEqual(namesOf((await get(path)).data));
+  const ask = (query: string) =>
+    open({ hasRecords: false }).ask(`/v1/names?namespace=ens&expires_after=1&${query}`);
+  expect((await ask("has_avatar=true")).status).toBe(422);
+  for (const query of [
+    "min_length=0",
+    "min_length=4&max_length=3",
+    "characters=hieroglyphs",
+    "has_avatar=false",
+  ])
+    expect([query, (await ask(query)).status]).toEqual([query, 400]);
+});
+
 describe("names with records of agents", async () => {
   // The example of ENSIP-25, and those of ENSIP-26.
   const registration = "agent-registration[0x000100000101148004a169fb4a3325136eb29fa0ceb6d2e539a432][167]";

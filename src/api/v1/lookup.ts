@@ -172,6 +172,25 @@ export const primaryNames = endpoint({
   },
 });
 
+/** Which of up to a hundred names have the text record `avatar`, by node. Pages call it; it is not served over HTTP. */
+export const picturedNames = endpoint({
+  ...ofLookup,
+  path: "/v1/lookup",
+  summary: "Names with an avatar",
+  description: "As far as records are indexed.",
+  query: z.strictObject({ names: z.array(z.string()).max(100) }),
+  answers: { 200: { description: "Their nodes", schema: z.set(z.string()) } },
+  handle: async (call, { lookup: source }: LookupContext) => {
+    const read = await readGivenNames(source, call, { given: call.query.names, withRecords: true });
+    const found = read.flatMap(({ found }) =>
+      found && detailRow(source.namespaces, found, source.known).records?.texts["avatar"]
+        ? found.row.node
+        : [],
+    );
+    return { status: 200, body: new Set<string>(found) };
+  },
+});
+
 type NumberedInput<Input> = { given: Input; at: number };
 type LookupSource = LookupContext["lookup"];
 

@@ -37,6 +37,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   keys: ["addr:60,text:url,data:a,avatar,contenthash,name", "addr:0"],
   record_key: ["text:url", "addr:60", "abi:1"],
   record_key_prefix: ["agent-"],
+  ...{ min_length: ["1"], max_length: ["9"], characters: ["digits", "letters"], has_avatar: ["true"] },
   ...{ type: ["registration,renewal"], exclude_type: ["record"], kind: ["NewOwner,TextChanged"] },
   ...{ from_timestamp: ["1"], to_timestamp: ["9"], from_block: ["1"], to_block: ["2"] },
   ...{ resolver: [`1:${contract}`], contract_address: [contract], chain_id: ["1", "8453"] },

@@ -451,7 +451,51 @@ const windows = (name: string) =>
     .optional()
     .describe(`\`<from>..<to>\`, the end exclusive; up to ${maxWindows} times`);
 
+// Conditions on a label, in characters of Unicode and of ASCII; names whose label is unknown meet none of them.
+const characterSets = { digits: "^[0-9]+$", letters: "^[a-z]+$", alphanumeric: "^[a-z0-9]+$" };
+
+const lengthParameter = (name: string) =>
+  textParameter(name, 3)
+    .regex(/^[1-9]\d{0,2}$/, { error: `${name} must be a number of characters, from 1 to 999` })
+    .transform(Number)
+    .optional();
+
+const labelFilters = {
+  min_length: lengthParameter("min_length").describe("The fewest characters that the label has"),
+  max_length: lengthParameter("max_length").describe("The most characters that the label has"),
+  characters: choice("characters", ["digits", "letters", "alphanumeric"])
+    .optional()
+    .describe("All that the label consists of: 0 to 9, a to z, or both"),
+  has_avatar: choice("has_avatar", ["true"])
+    .optional()
+    .describe("Only names that have the text record `avatar`, without those under record ids of ENSv2"),
+};
+
+type LabelFilters = Partial<Pick<DeadlinesQuery, keyof typeof labelFilters>>;
+
+/** Conditions on the row, and on what is derived of it, for filters of labels and pictures. */
+function buildLabelConditions({ lookup }: LookupContext, asked: LabelFilters) {
+  const { min_length, max_length, characters, has_avatar } = asked;
+  checkOrder({ min_length, max_length });
+  if (has_avatar && !lookup.hasRecords)
+    refuse("unsupported", "has_avatar needs the plugin protocol-acceleration, which keeps records");
+  const length = "char_length(domain.label_name)";
+  return {
+    rowFilters: [
+      ...(min_length === undefined ? [] : [`${length} >= ${min_length}`]),
+      ...(max_length === undefined ? [] : [`${length} <= ${max_length}`]),
+      ...(characters === undefined ? [] : [`domain.label_name ~ '${characterSets[characters]}'`]),
+    ],
+    filters: has_avatar
+      ? [
+          "EXISTS (SELECT FROM resolver_text_records t WHERE t.chain_id = names.chain AND t.address = names.resolver AND t.node = names.node AND t.key = 'avatar')",
+        ]
+      : [],
+  };
+}
+
 const deadlinesQuery = closedQuery({
+  ...labelFilters,
   namespace: textParameter("namespace", 60).describe(namespacesText),
   expires_after: windowEnd("expires_after", "inclusive"),
   expires_before: windowEnd("expires_before", "exclusive"),
@@ -507,11 +551,15 @@ function listNamesOfAgents(
 ) {
   const { lookup } = context;
   const { namespace, parent, authority, order, sort = "name", ...others } = call.query;
-  const hasWindow = Object.entries(others).some(
-    ([key, value]) => /^(expires|grace_ends)_/.test(key) && value !== undefined,
+  const isNarrowed = Object.entries(others).some(
+    ([key, value]) =>
+      (/^(expires|grace_ends)_/.test(key) || Object.hasOwn(labelFilters, key)) && value !== undefined,
   );
-  if (hasWindow || sort !== "name")
-    refuse("invalid_input", "record_key_prefix goes without a window, and sorts by name");
+  if (isNarrowed || sort !== "name")
+    refuse(
+      "invalid_input",
+      "record_key_prefix goes without a window or filters of labels, and sorts by name",
+    );
   if (!lookup.hasRecords)
     refuse("unsupported", "record_key_prefix needs the plugin protocol-acceleration, which keeps records");
   addKeys(call, keyOfAll);
@@ -536,18 +584,30 @@ export const deadlineNames = endpoint({
   path: "/v1/names",
   summary: "Names whose expiry or grace period ends in a window, or names with agent records",
   description:
-    "Ordered by deadline. Give a window of expiries or of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Or give `record_key_prefix`.",
+    "Ordered by deadline. Give a window of expiries or of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Filters of labels and pictures read names in order until the page is full, and may time out where few names match. Or give `record_key_prefix`.",
   query: deadlinesQuery,
   answers: describeAnswers("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
     const { query: asked, current } = call;
-    const { namespace, parent, authority, order } = asked;
+    const { namespace, parent, authority, order, min_length, max_length, characters, has_avatar } = asked;
+    const byLabel = { min_length, max_length, characters, has_avatar };
+    const isByLabel = Object.values(byLabel).some((one) => one !== undefined);
+    const conditions = buildLabelConditions(context, byLabel);
     if (asked.record_key_prefix !== undefined)
       return listNamesOfAgents(context, call, asked.record_key_prefix);
     const { isGrace, windows, member } = listWindows(asked);
     addKeys(call, keyOfAll);
-    const list = ["deadlines", namespace, parent, authority, order, isGrace, windows];
+    const list = [
+      "deadlines",
+      namespace,
+      parent,
+      authority,
+      order,
+      isGrace,
+      windows,
+      ...(isByLabel ? [byLabel] : []),
+    ];
     const types = deadlineOrder(0).map(({ type }) => type);
     const opened = openPage(asked, list, types);
     const ofNamespace = inNamespace(lookup, namespace);
@@ -559,11 +619,15 @@ export const deadlineNames = endpoint({
     // Windows do not overlap, so the names of each follow those of the one before.
     for (const window of isDescending ? [...windows].reverse() : windows) {
       if (found.length > opened.size) break;
-      const statement = openStatement(lookup, call, { isCommon: !isDescending && authority === undefined });
+      const isCommon = !isDescending && authority === undefined && !isByLabel;
+      const statement = openStatement(lookup, call, { isCommon });
       const sql = listSql(lookup.namespaces, {
         branches: deadlineBranches(lookup.namespaces, statement, { ...of, window }),
-        filters: [...ofNamespace, ...ofAuthority(authority, namespaces)],
-        rowFilters: node === undefined ? [] : [`domain.parent_id = ${statement.bind(node)}`],
+        filters: [...ofNamespace, ...ofAuthority(authority, namespaces), ...conditions.filters],
+        rowFilters: [
+          ...(node === undefined ? [] : [`domain.parent_id = ${statement.bind(node)}`]),
+          ...conditions.rowFilters,
+        ],
         after: opened.after?.map(statement.bind),
         isDescending,
         limit: chooseLimit(opened.size - found.length),

@@ -1,4 +1,5 @@
-// Keeps the status page up to date, suggests names and adds buttons that copy. Without this script every page can be read as it is.
+// Keeps the status page up to date, suggests names, adds buttons that copy, and tells the bars of charts. Without this
+// script every page can be read as it is.
 
 const everyMs = 2_000;
 
@@ -27,7 +28,7 @@ function showTitle(root) {
 
 /** Takes over each part of the page that has changed, but for the one that the keyboard is in; what is open stays open. */
 async function updatePage() {
-  const response = await fetch("/?update", { headers: { accept: "text/html" } });
+  const response = await fetch(location.pathname, { headers: { accept: "text/html" } });
   if (!response.ok) return;
   const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
   showTitle(fresh);
@@ -64,6 +65,10 @@ async function repeat() {
 showTitle(document);
 if (main?.hasAttribute("data-live")) setTimeout(repeat, everyMs);
 
+// The letter below a picture is shown where the picture fails.
+for (const picture of document.querySelectorAll(".avatar img, img.banner"))
+  picture.addEventListener("error", () => picture.remove());
+
 // Browsers offer the clipboard over HTTPS and on this machine only.
 const canCopy = navigator.clipboard !== undefined;
 
@@ -86,10 +91,9 @@ function copyButton(text, label) {
   return button;
 }
 
-/** Adds the buttons that copy queries, hashes and addresses below an element. */
+/** Adds the buttons that copy hashes and addresses below an element. */
 function addButtons(root) {
   if (!canCopy) return;
-  for (const query of root.querySelectorAll("pre")) query.after(copyButton(query.textContent, "Copy"));
   for (const element of root.querySelectorAll("[data-copy]")) {
     const button = copyButton(element.dataset.copy, `Copy ${element.textContent}`);
     button.className = "copy";
@@ -100,32 +104,92 @@ function addButtons(root) {
 
 addButtons(document);
 
+// --- Charts ---
+
+for (const chart of document.querySelectorAll(".chart")) {
+  const output = chart.querySelector("output");
+  if (output === null) continue;
+  const tell = ({ target }) => {
+    output.textContent = target.closest("g")?.dataset.words ?? "";
+  };
+  chart.addEventListener("pointermove", tell);
+  chart.addEventListener("pointerleave", () => {
+    output.textContent = "";
+  });
+}
+
+// --- Suggestions ---
+
 const box = document.getElementById("name");
-const list = document.getElementById("suggestions");
+const list = document.createElement("div");
 let wait;
+
+const options = () => [...list.children];
+const chosen = () => list.querySelector('[aria-selected="true"]');
+
+function choose(option) {
+  chosen()?.setAttribute("aria-selected", "false");
+  option?.setAttribute("aria-selected", "true");
+  box.setAttribute("aria-activedescendant", option?.id ?? "");
+}
+
+function showSuggestions(isShown) {
+  list.hidden = !isShown;
+  box.setAttribute("aria-expanded", String(isShown));
+  if (!isShown) choose(undefined);
+}
 
 /** Suggests names that begin with what is typed, or are nearest to it. */
 async function suggest() {
   const typed = box.value.trim();
-  if (typed.length < 2 || /^0x/i.test(typed)) return list.replaceChildren();
-  const query = new URLSearchParams({ q: typed, page_size: "8" });
-  if (!typed.includes(".")) query.set("sort", "relevance");
-  const response = await fetch(`/v1/search?${query}`).catch(() => undefined);
-  if (!response?.ok || box.value.trim() !== typed) return;
-  const { data } = await response.json();
-  list.replaceChildren(
-    ...data.map(({ name }) => {
-      const option = document.createElement("option");
-      option.value = name;
-      return option;
-    }),
-  );
+  const response = await fetch(`/suggest?${new URLSearchParams({ q: typed })}`).catch(() => undefined);
+  if (box.value.trim() !== typed) return;
+  list.innerHTML = response?.ok ? await response.text() : "";
+  showSuggestions(list.children.length > 0);
 }
 
-box?.addEventListener("input", () => {
-  clearTimeout(wait);
-  wait = setTimeout(suggest, 150);
-});
+function moveChoice(event) {
+  const all = options();
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (event.key === "Escape") showSuggestions(false);
+  if (event.key === "Enter") {
+    // A name in full is what it says; anything else means the best match.
+    const typed = box.value.trim().toLowerCase();
+    const best = chosen() ?? (/[.]|^0x/.test(typed) ? undefined : all[0]);
+    if (list.hidden || best === undefined) return;
+    event.preventDefault();
+    location.assign(best.href);
+  }
+  if (step === undefined || all.length === 0) return;
+  event.preventDefault();
+  showSuggestions(true);
+  const at = all.indexOf(chosen()) + step;
+  choose(all[(at + all.length) % all.length]);
+}
+
+if (box !== null) {
+  list.id = "suggestions";
+  list.className = "suggestions";
+  list.hidden = true;
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Names");
+  box.form.append(list);
+  for (const [name, value] of [
+    ["role", "combobox"],
+    ["aria-autocomplete", "list"],
+    ["aria-controls", list.id],
+    ["aria-expanded", "false"],
+  ])
+    box.setAttribute(name, value);
+  box.addEventListener("input", () => {
+    clearTimeout(wait);
+    wait = setTimeout(suggest, 120);
+  });
+  box.addEventListener("keydown", moveChoice);
+  box.addEventListener("blur", () => setTimeout(showSuggestions, 150, false));
+}
+
+// --- The editor of queries ---
 
 /** Runs the query that the editor of queries opens with, once the editor is there. */
 function runFirst(triesLeft) {

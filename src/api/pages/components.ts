@@ -1,20 +1,11 @@
-import { hash as digest } from "node:crypto";
-import { readFileSync } from "node:fs";
-import type { Context } from "hono";
-import { html, raw } from "hono/html";
-import type { HtmlEscapedString } from "hono/utils/html";
-import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { html } from "hono/html";
 import { namehash } from "../../ens/names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
-import type { Surround } from "../../http/assets.ts";
-import { HttpError } from "../../http/error.ts";
-import { escapeControls, formatSpan, type Log } from "../../log/json-log.ts";
+import { escapeControls, formatSpan } from "../../log/json-log.ts";
 import { buildLink, type Endpoint, type EndpointRequest } from "../kit/endpoint.ts";
-import { describeRefusal, logFailure, mayRetry } from "../kit/errors.ts";
-import { sendAsItComes } from "../kit/send.ts";
+import type { Frame, Html } from "./frame.ts";
 import {
   describeLetters,
-  type Explorers,
   findExplorer,
   formatAmount,
   shortHex,
@@ -22,31 +13,7 @@ import {
   titleOfChain,
 } from "./words.ts";
 
-// The style of the header is in each page, so that browsers show it at once; that of what follows is a file, which they
-// keep.
-const style = readFileSync(new URL("assets/frame.css", import.meta.url), "utf8");
-
-/**
- * Content-Security-Policy of the pages: files of this service and the header's style alone, no other inline style and
- * no inline script.
- */
-const policy = `default-src 'none'; script-src 'self'; style-src 'self' 'sha256-${digest("sha256", style, "base64")}'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
-
-/** Markup whose values are escaped. */
-export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
-
-/**
- * What surrounds every page, and what pages depend on beyond their facts: the folder of style sheet and script, the
- * paths and names of other pages, the chains that are indexed, the root chain first, configured block explorers, and
- * the network under which avatars are served, if they are.
- */
-export type Frame = {
-  assets: string;
-  links: readonly (readonly [path: string, name: string])[];
-  chains?: readonly number[];
-  explorers?: Explorers;
-  metadata?: string | undefined;
-};
+// The parts that pages are made of (docs/design.md), and how values are shown.
 
 /**
  * What values are shown by: the frame, the time of the index in Unix seconds, and verified primary names by address.
@@ -55,6 +22,8 @@ export type View = {
   frame: Frame;
   now: number;
   primaries: ReadonlyMap<string, string>;
+  /** Nodes of the names in lists that have pictures. */
+  pictures?: ReadonlySet<string>;
   /** The address that the page is of, which is not a link. */
   own?: string;
 };
@@ -62,125 +31,80 @@ export type View = {
 /** What pages of names are shown by before their accounts are known. */
 export type Shown = Pick<View, "frame" | "now">;
 
-/** The heading and the content of a page. */
-export type Page = { heading: Html; content: Html };
+/** The id of an element with a title. */
+export const formatId = (title: string) => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 
-/** The frame of a release. `hasSubgraph`: whether `/subgraph` is served. */
-export const createFrame = (version: string, hasSubgraph: boolean): Frame => ({
-  assets: `/assets/${version}`,
-  links: [
-    ["/", "Status"],
-    ["/stats", "Figures"],
-    ...(hasSubgraph ? [["/subgraph", "GraphiQL"] as const] : []),
-    ["/docs", "REST API"],
-    ["/metrics", "Metrics"],
-  ],
-});
-
-const renderHead = ({ assets }: Frame) => html`<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<link rel="icon" href="data:,">
-<style>${raw(style)}</style>
-<script src="${assets}/page.js" defer></script>`;
-
-/** What pages of other programs get of the frame: HTML in their heads, and at the start of their bodies. */
-export const createSurround = (frame: Frame): Surround => ({
-  head: String(renderHead(frame)),
-  top: String(header(frame)),
-  assets: frame.assets,
-});
-
-// The header of every page: links, and the form that looks up names and addresses.
-const header = ({ links }: Frame): Html => html`<a class="skip" href="#content">Skip to content</a>
-<header class="site">
-<nav aria-label="Pages">${links.map(([path, name]) => html`<a href="${path}">${name}</a>`)}</nav>
-<form action="/name" role="search"><label for="name" class="unseen">Name or address</label>
-<input id="name" name="name" required maxlength="1000" placeholder="Search for a name or address" list="suggestions" autocapitalize="none" autocomplete="off" spellcheck="false">
-<datalist id="suggestions"></datalist><button>Look up</button></form>
-</header>`;
+/** A request over HTTP for what a part of a page shows. */
+type ShownRequest = EndpointRequest<Endpoint<never>>;
 
 /**
- * What a page is sent from. `read` reads its parts; `warning` stands above them; the script keeps an `isLive` page up
- * to date.
+ * A card under a heading, whose text gives its id. `beside`: beside the heading, such as a count; `request`: what the
+ * card shows, over HTTP; `more`: a path and the words of a link to all of it.
  */
-type PageOptions = {
-  frame: Frame;
-  title: string;
-  isLive?: boolean;
-  warning?: string | undefined;
-  read: () => Promise<Page>;
-  log: Log;
-};
-
-/**
- * Sends a page: its head and header at once, so that a browser shows them and loads its files while the parts are read.
- */
-export function sendPage(
-  c: Context,
-  { frame, title, isLive, warning, read, log }: PageOptions,
-  { status = 200, headers = {} }: { status?: ContentfulStatusCode; headers?: Record<string, string> } = {},
-): Response {
-  const begin = html`<!doctype html>
-<html lang="en">
-<head>
-${renderHead(frame)}
-<title>${title}</title>
-</head>
-<body>
-${header(frame)}
-<link rel="stylesheet" href="${frame.assets}/page.css">
-<main id="content"${isLive ? html` data-live` : ""}>
-${warning && html`<p class="problem" role="alert">${warning}</p>`}`;
-  const failed = (error: unknown) => {
-    const heading = html`<h1>${title}</h1>`;
-    if (error instanceof HttpError && mayRetry(error))
-      return { heading, content: note(describeRefusal(error)) };
-    // Calls of endpoints have logged their failures.
-    if (!(error instanceof HttpError) && !c.req.raw.signal.aborted) logFailure(log, c.req, error);
-    return { heading, content: note("The rest could not be read. Try again.") };
-  };
-  async function* texts() {
-    yield String(await begin);
-    const { heading, content } = await read().catch(failed);
-    yield String(
-      await html`${heading}
-${content}
-</main>
-</body>
-</html>`,
-    );
-  }
-  const own = { "content-type": "text/html; charset=UTF-8", "content-security-policy": policy };
-  return sendAsItComes(c, texts(), { status, headers: { ...own, ...headers }, timeoutMs: 30_000 });
+export function section(
+  title: string,
+  content: Html,
+  {
+    beside,
+    request,
+    more,
+  }: {
+    beside?: Html | string | undefined;
+    request?: ShownRequest | undefined;
+    more?: PageLink | undefined;
+  } = {},
+): Html {
+  const path = request && buildLink(request);
+  const api = path && html`<a class="api" href="${path}" title="GET ${path}">JSON</a>`;
+  return html`<section id="${formatId(title)}" class="card"><header><h2>${title}</h2>${beside === undefined ? "" : html` <small>${beside}</small>`}${api}</header>
+${content}${more && html`<p class="more"><a href="${more[0]}">${more[1]}</a></p>`}</section>`;
 }
 
-const formatId = (title: string) => title.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-
-/** A section under a heading, whose text gives its id. `note`: beside the heading. */
-export function section(title: string, content: Html, note?: string): Html {
-  const beside = note === undefined ? "" : html` <small>${note}</small>`;
-  return html`<section id="${formatId(title)}"><h2>${title}${beside}</h2>
-${content}</section>`;
-}
+/** The path of a link, and its words. */
+export type PageLink = readonly [path: string, words: string];
 
 /** A section that is folded until it is opened. */
 export const folded = (
   title: string,
   content: Html,
-): Html => html`<section id="${formatId(title)}" class="fold"><details>
+): Html => html`<section id="${formatId(title)}" class="card fold"><details>
 <summary><h2>${title}</h2></summary>
 ${content}</details></section>`;
 
-/** The request over HTTP for what a section shows. */
-export function asked(request: EndpointRequest<Endpoint<never>>): Html {
-  const path = buildLink(request);
-  return html`<details class="rest"><summary>REST endpoint</summary>
-<pre>${path}</pre><p><a href="${path}">Open</a></p></details>`;
+/** Words in place of facts. */
+export const note = (words: unknown): Html => html`<p class="empty">${shown(String(words), 1_500)}</p>`;
+
+/** A word on a coloured ground: `good`, `busy`, `bad`, `sale` or `idle`. */
+export const pill = (kind: string, word: Html | string): Html =>
+  html`<span class="pill ${kind}">${word}</span>`;
+
+/** Links to the pages of a list; nothing where all is on one page. */
+export function pager({ first, next }: { first?: string | undefined; next?: string | undefined }): Html {
+  if (first === undefined && next === undefined) return html``;
+  return html`<nav class="pager" aria-label="Pages of the list">${first && html`<a href="${first}">First page</a>`}${next && html`<a href="${next}" rel="next">Next page</a>`}</nav>`;
 }
 
-/** Words in place of facts. */
-export const note = (words: unknown): Html => html`<p class="note">${shown(String(words), 1_500)}</p>`;
+const hues = 6;
+
+/**
+ * A name's picture, if it has one and the service serves it, else its first letter in a colour that follows from its
+ * node. `kind`: `small` in lists, `large` at the head of a page.
+ */
+export function avatar(
+  { name, namehash }: { name: string; namehash: string },
+  { metadata }: Frame,
+  { hasPicture, kind }: { hasPicture: boolean; kind: "small" | "large" },
+): Html {
+  const [first = ""] = name.startsWith("[") ? "?" : name;
+  const letter = /\p{C}|\p{M}/u.test(first) ? "?" : first;
+  const hue = Number.parseInt(namehash.slice(2, 6), 16) % hues;
+  // The script shows the letter in the place of a picture that fails.
+  const picture =
+    hasPicture && metadata !== undefined
+      ? html`<img src="/${metadata}/avatar/${encodeURIComponent(name)}" alt="" loading="lazy">`
+      : "";
+  return html`<span class="avatar ${kind} hue-${hue}" aria-hidden="true">${letter}${picture}</span>`;
+}
 
 /** A description list of terms and values, without those that have none. */
 export function facts(pairs: readonly (readonly [Html | string, Html | string | undefined])[]): Html {
@@ -209,15 +133,23 @@ export const hash = (hex: string): Html =>
 
 const zero = /^0x0{40}$/;
 
-/** An address as a link, with its verified primary name if it has one. */
+/** An account as a link: its verified primary name, which has the address as its title, else the address in short. */
 export function linkAccount(view: View, address: string): Html {
   if (zero.test(address)) return html`nobody`;
-  if (address === view.own) return hash(address);
+  if (address === view.own) return html`<span title="${address}">this address</span>`;
   const name = view.primaries.get(address);
-  const link = html`<a href="/address/${address}" title="${address}" data-copy="${address}"><code>${shortHex(address)}</code></a>`;
   return name === undefined
-    ? link
-    : html`${link} <a href="/name/${encodeURIComponent(name)}">${shownName(name)}</a>`;
+    ? html`<a href="/address/${address}" title="${address}"><code>${shortHex(address)}</code></a>`
+    : html`<a href="/address/${address}" title="${address}">${shownName(name)}</a>`;
+}
+
+/** An address in full, under its verified primary name if it has one. */
+function wholeAccount(view: View, address: string): Html {
+  const whole = html`<code class="whole" data-copy="${address}">${address}</code>`;
+  const name = view.primaries.get(address);
+  return name === undefined
+    ? html`<a href="/address/${address}">${whole}</a>`
+    : html`<a href="/address/${address}">${shownName(name)}</a><br>${whole}`;
 }
 
 /** A link to a page of a chain's block explorer; nothing where the chain has none. */
@@ -240,7 +172,7 @@ export function place(view: View, { chain, block, transaction }: ChainPlace): Ht
   const at = `${chain}:${block}`;
   if (transaction === null)
     return html`<a href="/block/${at}">${count(block)}</a>${explored(view, chain, `block/${block}`)}`;
-  return html`<a href="/transaction/${at}:${transaction}" title="${transaction}" data-copy="${transaction}"><code>${shortHex(transaction)}</code></a>${explored(view, chain, `tx/${transaction}`)}`;
+  return html`<a href="/transaction/${at}:${transaction}" title="${transaction}"><code>${shortHex(transaction)}</code></a>${explored(view, chain, `tx/${transaction}`)}`;
 }
 
 /** A block of a chain, or a transaction in it. */
@@ -289,17 +221,48 @@ export function moment({ now }: View, seconds: number): Html {
   return html`<time datetime="${text}" title="${exact}">${sinceOrUntil(seconds, now)}</time>`;
 }
 
+const dayFormat = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeZone: "UTC" });
+
+/**
+ * The day of a time in Unix seconds.
+ * @example formatDay("1827506321") // "29 Nov 2027"
+ */
+export function formatDay(seconds: string): string {
+  const time = new Date(Number(seconds) * 1_000);
+  return Number.isNaN(time.getTime()) ? "beyond any date" : dayFormat.format(time);
+}
+
 /** A date by itself, of Unix seconds, for readers who compare it with others. */
 export function day(seconds: string): Html {
   const time = new Date(Number(seconds) * 1_000);
   if (Number.isNaN(time.getTime())) return html`beyond any date`;
-  return html`<time datetime="${time.toISOString()}">${time.toISOString().slice(0, 10)}</time>`;
+  return html`<time datetime="${time.toISOString()}">${formatDay(seconds)}</time>`;
 }
 
 function formatBytes(size: number): string {
   const power = Math.min(4, Math.max(0, Math.floor(Math.log2(Math.max(size, 1)) / 10)));
   return `${formatDecimal(size / 1024 ** power)} ${["B", "KiB", "MiB", "GiB", "TiB"][power]}`;
 }
+
+/** A name of a list, in two lines with its picture. `beside`: at the end of the lines. */
+export type NameItem = {
+  id: string;
+  name: string | undefined;
+  below?: Html | undefined;
+  beside?: Html | undefined;
+};
+
+/** Names, one below the other. */
+export const nameItems = (view: View, items: readonly NameItem[]): Html =>
+  html`<ul class="rows">${items.map(
+    ({
+      id,
+      name,
+      below,
+      beside,
+    }) => html`<li>${avatar({ name: name ?? "", namehash: id }, view.frame, { hasPicture: view.pictures?.has(id) === true, kind: "small" })}
+<span class="what">${nameLink({ id, name })}${below && html`<small>${below}</small>`}</span>${beside}</li>`,
+  )}</ul>`;
 
 // Words of responses that people would not use.
 const named: Readonly<Record<string, string>> = {
@@ -347,7 +310,16 @@ export const forms = {
     contract(view, "chainId" in at ? at.chainId : at.chain_id, at.address),
   price: ({ amount, currency }: { amount: string; currency: string }) => price(amount, currency),
   address: (address: string, view: View) => linkAccount(view, address),
+  account: (address: string, view: View) => wholeAccount(view, address),
+  whole: (text: string) => html`<code class="whole" data-copy="${text}">${text}</code>`,
   name: ({ namehash: id, name }: { namehash: string; name: string }) => nameLink({ id, name }),
+  pictured: ({ namehash: id, name }: { namehash: string; name: string }, { frame, pictures }: View) => {
+    const picture = avatar({ name, namehash: id }, frame, {
+      hasPicture: pictures?.has(id) === true,
+      kind: "small",
+    });
+    return html`${picture} ${nameLink({ id, name })}`;
+  },
 };
 
 /** A column of rows: its title, and a row's value as HTML, undefined where it has none. */
@@ -403,7 +375,7 @@ export function listOf<Row>(
  * A table whose rows begin with their header; `numbers` are aligned. Wide tables scroll, and narrow windows show each
  * row as a card, for which the roles keep what CSS would take from the elements.
  */
-export function table(
+function table(
   label: string,
   {
     head,
