@@ -32,7 +32,7 @@ src/read <- src/{log,ens,http,ponder,operations} src/status/types.ts src/read/sq
 src/read/names <- src/{ens,http,schema,deployments,ponder} src/status/types.ts src/read src/read/sql
 src/read/events <- src/{ens,schema,config} src/read src/read/{sql,names}
 src/read/roles <- src/{ens,schema} src/read src/read/{sql,names}
-src/read/resolution <- abis src/{ens,rpc} src/read src/read/{sql,names}
+src/read/resolution <- abis src/{ens,rpc,deployments} src/read src/read/{sql,names}
 src/read/stats <- src/{log,ens,schema,ponder,operations} src/read src/read/{sql,names,events}
 src/status <- src/{log,ponder,operations} src/status/types.ts src/read/sql
 src/feed/webhooks <- src/{log,ens,config,ponder,rpc} src/read/{names,events}
@@ -41,7 +41,7 @@ src/api/kit <- src/{log,ens,http,config,ponder} src/status src/status/types.ts s
 src/api/ensnode <- src/{ens,http,schema,deployments,ponder,operations} src/status src/status/types.ts src/read src/read/{sql,names,events,roles,resolution} src/api/kit
 src/api/v1 <- src/{ens,http,schema,config,deployments,ponder} src/status src/status/types.ts src/read src/read/{sql,names,events,roles,resolution,stats} src/feed src/api/{kit,ensnode}
 src/api/subgraph <- src/{http,ens,schema,config,ponder} src/read src/read/{sql,names} src/api/kit | hono graphql
-src/api/pages <- src/{log,http,ens,deployments,ponder} src/status src/status/types.ts src/read src/read/{sql,names,events} src/api/{kit,ensnode,v1} | hono
+src/api/pages <- src/{log,http,ens,deployments,ponder} src/status src/status/types.ts src/read src/read/{sql,names,events,resolution} src/api/{kit,ensnode,v1} | hono
 src/api/metadata <- src/{log,http,ens,deployments,rpc} src/read/{sql,names,resolution} src/api/{kit,ensnode,v1} | hono
 src/api/mcp <- src/{http,ens} src/read src/api/{kit,v1} | hono @modelcontextprotocol/sdk
 src/service <- src/{log,http,labels,deployments,config,ponder,operations} src/status src/status/types.ts src/read src/read/{sql,names,events,resolution,stats} src/feed src/feed/webhooks src/api/{kit,ensnode,v1,subgraph,pages,metadata,mcp} | hono ponder:api

@@ -10,7 +10,7 @@ import { type Ask, buildLink, callEndpoint, type GateContext, mount } from "../a
 import { errorResponse, notFound } from "../api/kit/errors.ts";
 import { mcpRoutes } from "../api/mcp/routes.ts";
 import { type MetadataSources, metadataRoutes } from "../api/metadata/routes.ts";
-import type { PageContext } from "../api/pages/ask.ts";
+import type { PageContext, PageSources } from "../api/pages/ask.ts";
 import { crawlerRoutes } from "../api/pages/crawlers.ts";
 import {
   createFrame,
@@ -46,7 +46,8 @@ export function commonHeaders(version: string) {
 }
 
 type AppPages = Omit<StatusSources, "ask"> &
-  Pick<Frame, "explorers" | "metadata"> & { site?: Site | undefined; url?: string | undefined };
+  Pick<Frame, "explorers" | "metadata"> &
+  Pick<PageSources, "url" | "priceOf"> & { site?: Site | undefined };
 
 // Browsers that open something else than a REST path, whose responses are JSON for them too.
 const wantsPage = (c: Context) =>

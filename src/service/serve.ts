@@ -4,6 +4,7 @@ import { namesContext } from "../api/ensnode/name-tokens.ts";
 import { openActions } from "../api/ensnode/registrar-actions.ts";
 import { startMedia } from "../api/metadata/process.ts";
 import type { MetadataSources } from "../api/metadata/routes.ts";
+import type { PageSources } from "../api/pages/ask.ts";
 import {
   type Config,
   ConfigurationError,
@@ -28,6 +29,7 @@ import { findV2Contracts, readNodesOfToken, type V2Contracts } from "../read/nam
 import { createAdmission, resolutionLimits } from "../read/resolution/admission.ts";
 import { createChainClients } from "../read/resolution/chain-clients.ts";
 import { defaultGatewayLimits } from "../read/resolution/gateway.ts";
+import { createPrices } from "../read/resolution/prices.ts";
 import { readGoLive, watchGoLive } from "../status/go-live.ts";
 import { createLabelsVersion } from "../status/versions.ts";
 import { createApi } from "./app.ts";
@@ -125,6 +127,7 @@ function serveIndex(service: Service, config: Config, parts: ServedParts) {
   const common = { ...describeService(service, config, parts), goLive: watch.current };
   const lookup = { ...names, known: knownContracts(config.datasources), hashOf };
   const resolution = openResolution(config);
+  const priceOf = createPrices(config.datasources, resolution.clientOf);
   const app = createApi({
     context: {
       ...common,
@@ -138,7 +141,7 @@ function serveIndex(service: Service, config: Config, parts: ServedParts) {
       ...{ ensv2: v2, lookup, feed, resolution },
     },
     subgraph: config.plugins.includes("subgraph") ? openSubgraph(service, config, parts) : undefined,
-    pages: { ...common, ...describePages(service, config, parts), streams: feed.streams },
+    pages: { ...common, ...describePages(service, config, { ...parts, priceOf }), streams: feed.streams },
     metadata: parts.media && describeMetadata(service, config, { resolution, media: parts.media.ask, v2 }),
     trustedProxies: config.subgraphLimits.trustedProxies,
     ...{ keys, log },
@@ -169,7 +172,11 @@ function describeService(service: Service, config: Config, parts: ServedParts) {
   };
 }
 
-function describePages(service: Service, config: Config, { earliest, media, onStop }: ServedParts) {
+function describePages(
+  service: Service,
+  config: Config,
+  { earliest, media, onStop, priceOf }: ServedParts & Pick<PageSources, "priceOf">,
+) {
   const { ponder, registry, log, keys, hashOf, running } = service;
   return {
     ...{ registry, hashOf, log, earliest, onStop },
@@ -178,6 +185,7 @@ function describePages(service: Service, config: Config, { earliest, media, onSt
     explorers: config.explorers,
     site: service.config.site,
     url: config.metadata?.url,
+    priceOf,
     metadata: media && nameNetwork(config),
     hooks: () => running.webhooks?.status(),
     keys: () => keys?.uses(),

@@ -238,6 +238,7 @@ const states: readonly State[] = [
   ["light", { ...wide, colorScheme: "light" }, pages],
   ["dark", { ...wide, colorScheme: "dark" }, ownPages],
   ["narrow", narrow, pages],
+  ...inLongRuns<State>([["narrow-dark", { ...narrow, colorScheme: "dark" }, ownPages]]),
   ["no-script", { ...wide, javaScriptEnabled: false }, pages],
   ["hostile", narrow, hostile],
   ["none", narrow, none],

@@ -1,6 +1,7 @@
 import type { Hex } from "viem";
 import { HttpError } from "../../http/error.ts";
 import type { Log } from "../../log/json-log.ts";
+import type { YearPrice } from "../../read/resolution/prices.ts";
 import type { nameSales, nameTokens } from "../ensnode/name-tokens.ts";
 import type { registrarActions } from "../ensnode/registrar-actions.ts";
 import {
@@ -31,8 +32,13 @@ export type PageContext = ContextOf<
 /** Calls an endpoint for the client of one page. */
 export type PageAsk = <E extends Endpoint<PageContext>>(request: EndpointRequest<E>) => Promise<BodyOf<E>>;
 
-/** What pages are read from. */
-export type PageSources = DatedSources & { ask: Ask<PageContext>; log: Log };
+/** What pages are read from. `url`: where clients reach the service, if it is set; `priceOf`: the price of a label. */
+export type PageSources = DatedSources & {
+  ask: Ask<PageContext>;
+  log: Log;
+  url?: string | undefined;
+  priceOf?: ((label: string) => Promise<YearPrice | undefined>) | undefined;
+};
 
 /**
  * The rows that `rowsIn` takes from the reply to a request; undefined if it is refused: the index does not have them.

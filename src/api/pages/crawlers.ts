@@ -10,7 +10,7 @@ import type { Frame } from "./frame.ts";
 const listed = "100";
 
 /** GET /robots.txt; GET /sitemap.xml where INDEXABLE is set: the pages, and those of the newest names. */
-export function crawlerRoutes({ ask, url }: PageSources & { url?: string | undefined }, frame: Frame): Hono {
+export function crawlerRoutes({ ask, url }: PageSources, frame: Frame): Hono {
   const baseOf = (c: Context) => url ?? new URL(c.req.url).origin;
   const { isIndexable } = frame.site;
   return new Hono()

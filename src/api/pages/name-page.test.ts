@@ -13,6 +13,7 @@ import { HttpError } from "../../http/error.ts";
 import type { Log } from "../../log/json-log.ts";
 import { type BodyOf, buildLink, callEndpoint } from "../kit/endpoint.ts";
 import type { PageContext, PageSources } from "./ask.ts";
+import { crawlerRoutes } from "./crawlers.ts";
 import { createFrame } from "./frame.ts";
 import { nameRoutes } from "./routes.ts";
 
@@ -59,12 +60,16 @@ const failing = () => {
   throw new Error("out of reach");
 };
 
+const plainRoutes = (sources: PageSources) =>
+  nameRoutes(sources, { ...createFrame("0.0.0", false), chains: [1, 8453] });
+
 // `first`: what a request waits for.
 function appOf(
   others: Readonly<Record<string, unknown>> = {},
   first: (path: string) => Promise<void> | undefined = () => undefined,
   log: Log = (_, text) => expect.unreachable(text),
   clock = () => now * 1_000,
+  createRoutes = plainRoutes,
 ) {
   const ask: PageSources["ask"] = async (request) => {
     const path = buildLink(request);
@@ -83,7 +88,7 @@ function appOf(
     return callEndpoint<PageContext, typeof endpoint>(asked, context as never, options);
   };
   const sources = { status: context.status, clock, log, ask };
-  return nameRoutes(sources, { ...createFrame("0.0.0", false), chains: [1, 8453] });
+  return createRoutes(sources);
 }
 
 function pages(others: Readonly<Record<string, unknown>> = {}) {
@@ -360,3 +365,54 @@ describe("a page on its way", () => {
     ]);
   });
 });
+
+describe("what an operator chose", () => {
+  const logo = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+  const site = { title: "Names & Co", color: "#005fcc", logo, isIndexable: true };
+  const frame = {
+    ...createFrame("0.0.0", false, { ...site, registrationUrl: "https://app.example/{name}" }),
+    chains: [1],
+  };
+  const priceOf = async () => ({ base: 3_000_000_000_000_000n, premium: 0n });
+  const url = "https://names.example";
+  const createRoutes = (sources: PageSources) =>
+    crawlerRoutes({ ...sources, url }, frame).route("/", nameRoutes({ ...sources, url, priceOf }, frame));
+  const newest = { registrarActions: [{ ...action, name: "a b.eth" }] };
+  const app = appOf({ "/api/registrar-actions": newest }, undefined, undefined, undefined, createRoutes);
+  const ask = async (path: string) => (await app.request(path)).text();
+
+  test("is the name, colour and mark of pages, what search engines may list, and where names are renewed", async () => {
+    const text = await ask("/name/records.eth");
+    expect(text).toContain("<title>records.eth · Names &amp; Co</title>");
+    expect(text).toContain(":root{--own:#005fcc}</style>");
+    expect(text).toMatch(/<img src="\/assets\/0\.0\.0\/logo-[0-9a-f]{12}\.svg" alt="" height="28">/);
+    expect(text).not.toContain("noindex");
+    expect(text).toContain(
+      '<a class="action" href="https://app.example/records.eth" rel="noopener">Renew at app.example</a>',
+    );
+    expect(text.replaceAll(/<[^>]*>/g, "")).toContain("A year costs 0.003 ETH.");
+    expect(text).toContain('<link rel="canonical" href="/name/records.eth">');
+    expect(text).toContain('<meta property="og:image" content="https://names.example/card/records.eth">');
+    expect(await ask("/robots.txt")).toContain("Sitemap: https://names.example/sitemap.xml");
+    expect(await ask("/sitemap.xml")).toContain("<loc>https://names.example/name/a%20b.eth</loc>");
+    expect(await (await crawlerRoutesOfNobody().request("/robots.txt")).text()).toBe(
+      "User-agent: *\nDisallow: /\n",
+    );
+    expect((await crawlerRoutesOfNobody().request("/sitemap.xml")).status).toBe(404);
+  });
+
+  test("a card is a picture of the name that runs and loads nothing", async () => {
+    const response = await app.request("/card/hostile.eth");
+    expect(response.headers.get("content-type")).toBe("image/svg+xml");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(await response.text()).toContain(">hostile.eth</text>");
+    const [, markup, reversed] = strange.map((label) => namehash(`${label}.hostile.eth`));
+    expect(await ask(`/card/${markup}`)).toMatch(/&lt;img src=x.*<\/text>/);
+    expect(await ask(`/card/${reversed}`)).toContain("a\\u202eb\\u000a.hostile.eth</text>");
+  });
+});
+
+const crawlerRoutesOfNobody = () =>
+  appOf({}, undefined, undefined, undefined, (sources) =>
+    crawlerRoutes(sources, createFrame("0.0.0", false)),
+  );

@@ -3,13 +3,22 @@ import { isNode } from "../../ens/given-names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { premiumPeriod } from "../../ens/registrations.ts";
 import type { NameRow } from "../../read/names/rows.ts";
+import type { YearPrice } from "../../read/resolution/prices.ts";
 import { nameSales, nameTokens } from "../ensnode/name-tokens.ts";
 import { permissions } from "../ensnode/permissions.ts";
 import { registrarActions } from "../ensnode/registrar-actions.ts";
 import { type BodyOf, type Endpoint, type EndpointRequest, requestTo } from "../kit/endpoint.ts";
 import { nameHistory } from "../v1/history.ts";
 import { nameDetail, nameRecords, search, subnames } from "../v1/names.ts";
-import { askBody, askRows, type PageAsk, type PageContext, readPictures, readPrimaryNames } from "./ask.ts";
+import {
+  askBody,
+  askRows,
+  type PageAsk,
+  type PageContext,
+  type PageSources,
+  readPictures,
+  readPrimaryNames,
+} from "./ask.ts";
 import {
   avatar,
   column,
@@ -26,6 +35,7 @@ import {
   nameItems,
   pager,
   pill,
+  price,
   roleColumns,
   type Shown,
   type ShownColumn,
@@ -82,7 +92,7 @@ const renderAction = (row: Pick<NameRow, "name" | "status">, frame: Frame) => {
   return link && html`<p class="actions">${link}</p>`;
 };
 
-function renderHead(row: NameRow, view: View): Html {
+function renderHead(row: NameRow, view: View, cost: YearPrice | undefined): Html {
   const { chain_id: chain, version, authority, name, records } = row;
   const generation = version === "v2" || authority === "ens_v2" ? "ENSv2" : undefined;
   const pills = [chain && titleOfChain(chain), generation, row.reserved && "Reserved in ENSv2"];
@@ -92,7 +102,7 @@ function renderHead(row: NameRow, view: View): Html {
 ${avatar(row, view.frame, { hasPicture, kind: "large" })}
 <h1>${shownName(name)}</h1>${lettersNote(name)}
 <p class="pills">${statePill(row, view)}${pills.map((word) => word && pill("", word))}</p>
-<p class="line">${owner}<span>${describeState(row, view)}</span></p>${renderAction(row, view.frame)}</div>`;
+<p class="line">${owner}<span>${describeState(row, view)}</span>${cost && html`<span>A year costs ${price(String(cost.base + cost.premium), "ETH")}${cost.premium > 0n ? " now" : ""}.</span>`}</p>${renderAction(row, view.frame)}</div>`;
 }
 
 // Who has what to do with the name.
@@ -241,16 +251,18 @@ export const requestOfName = (name: string) => requestTo(nameDetail, { name }, {
 export async function namePage(
   row: NameRow,
   ask: PageAsk,
-  { frame, now, cursor }: Shown & { cursor?: string | undefined },
+  { frame, now, cursor, priceOf }: Shown & { cursor?: string | undefined } & Pick<PageSources, "priceOf">,
 ): Promise<Page> {
   const { namehash: id, name } = row;
+  const [, label] = /^([^.[\]]+)\.eth$/.exec(name) ?? [];
   const ofHistory = { include: "data,raw", page_size, ...(cursor && { cursor }) };
   const requests = {
     history: requestTo(nameHistory, { name: id }, ofHistory),
     actions: requestTo(registrarActions[0], {}, { node: id, recordsPerPage: page_size }),
     subnames: requestTo(subnames, { name: id }, { page_size: String(shownSubnames) }),
   };
-  const [history, actions = [], below = [], lists] = await Promise.all([
+  const [cost, history, actions = [], below = [], lists] = await Promise.all([
+    label === undefined || row.namespace !== "ens" ? undefined : priceOf?.(label),
     askBody(ask, requests.history),
     askRows(ask, requests.actions, (body) => body.registrarActions),
     askRows(ask, requests.subnames, ({ data }) => data),
@@ -293,7 +305,7 @@ ${addresses && section("Addresses", addresses)}
 ${section("Dates", factsOf(view, row, dates))}
 </div></div>
 ${folded("Technical facts", html`${factsOf(view, row, technical)}${tokens}`)}`;
-  return { heading: renderHead(row, view), content };
+  return { heading: renderHead(row, view, cost), content };
 }
 
 /** A sentence about a name, for search engines and cards. */

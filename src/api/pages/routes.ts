@@ -57,8 +57,6 @@ const cardHeaders = {
   "content-security-policy": "default-src 'none'; img-src data:; sandbox",
 };
 
-type NamePageSources = PageSources & { url?: string | undefined };
-
 type NamePart = {
   title: string;
   read: () => Promise<Page>;
@@ -69,7 +67,7 @@ type NamePart = {
 // Only a page that is there has a place for search engines, and a card.
 function sendNamePage(
   c: Context,
-  sources: NamePageSources,
+  sources: PageSources,
   { frame, title, read, status = 200, card }: NamePart & { frame: Frame },
 ): Response {
   const { pathname, origin } = new URL(c.req.url);
@@ -86,7 +84,7 @@ function sendNamePage(
 
 // Sends what a request leads to; a page whose first request fails shows why.
 const createNameSender =
-  (sources: NamePageSources, frame: Frame) =>
+  (sources: PageSources, frame: Frame) =>
   async <E extends Endpoint<PageContext>>(
     c: Context,
     request: EndpointRequest<E>,
@@ -118,7 +116,7 @@ const createNameSender =
  * GET /name/…, /address/…, /block/… and /transaction/… show REST responses as pages; GET /name?name= redirects to one
  * of them.
  */
-export function nameRoutes(sources: NamePageSources, frame: Frame): Hono {
+export function nameRoutes(sources: PageSources, frame: Frame): Hono {
   const send = createNameSender(sources, frame);
   const sendBlock = (c: Context, requestOf: typeof requestOfBlock) => {
     const given = decodePart(readSegment(c));
@@ -146,7 +144,8 @@ export function nameRoutes(sources: NamePageSources, frame: Frame): Hono {
           description: describeName(data),
           image: `/card/${encodeURIComponent(data.name)}`,
         }),
-        pageOf: ({ data }, ask, shown) => namePage(data, ask, { ...shown, cursor: c.req.query("cursor") }),
+        pageOf: ({ data }, ask, shown) =>
+          namePage(data, ask, { ...shown, cursor: c.req.query("cursor"), priceOf: sources.priceOf }),
         missingOf: (ask, shown) => missingName(given, ask, shown),
       });
     })
