@@ -32,12 +32,11 @@ export function requestOfTransaction(given: string): BlockRequest {
 /** The page of such a block or transaction, from the reply to `request`: what happened to names. */
 export async function blockPage(
   given: string,
-  { request, data }: { request: BlockRequest; data: BodyOf<typeof blockHistory>["data"] },
+  { request, data: entries }: { request: BlockRequest; data: BodyOf<typeof blockHistory>["data"] },
   ask: PageAsk,
   { frame, now }: Shown,
 ): Promise<Page> {
   const [chain = "", block = "", transaction = null] = given.split(":");
-  const entries = data.toReversed();
   const [first] = entries;
   const time = String(first?.timestamp);
   const bought = requestTo(registrarActions[0], {}, { beginTimestamp: time, endTimestamp: time });

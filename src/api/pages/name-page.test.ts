@@ -281,6 +281,8 @@ describe("the pages of a block and of a transaction", () => {
       owner_id: alice,
     };
     await insert("domain_event", { ...event, id: "1-9-1", log_index: 1, transaction_id: hash });
+    const given = { ...event, owner_id: bob };
+    await insert("domain_event", { ...given, id: "1-9-2", log_index: 2, transaction_id: hash });
     const block = await pages()("/block/1:9");
     expect(block.text).toContain("<h1>Block 9</h1>");
     // The page does not link to itself, but to the same of a block explorer.
@@ -288,7 +290,9 @@ describe("the pages of a block and of a transaction", () => {
     expect(block.text).toContain('<a href="/block/1:8">Block 8</a><a href="/block/1:10">Block 10</a>');
     expect(block.text).toContain('href="https://etherscan.io/block/9"');
     expect(words(block.text)).toContain("1 day ago");
-    expect(words(block.text)).toContain("records.eth Owner in the registry set to 0x1111…1111");
+    expect(words(block.text)).toContain(
+      "records.eth Owner in the registry set to 0x1111…1111Owner in the registry changed from 0x1111…1111 to 0x2222…2222",
+    );
     expect(block.text).toContain(`<a href="/transaction/1:9:${hash}"`);
     const { status, text } = await pages()(`/transaction/1:9:${hash}`);
     expect(status).toBe(200);
