@@ -5,7 +5,8 @@ import { requestTo } from "../kit/endpoint.ts";
 import { askRows, type PageSources } from "./ask.ts";
 import type { Frame } from "./frame.ts";
 
-// What search engines are told: nothing to list unless the operator wants it.
+// What browsers and search engines ask for unasked: the mark, and what may be listed, which is nothing unless the operator
+// wants it.
 
 const listed = "100";
 
@@ -14,6 +15,7 @@ export function crawlerRoutes({ ask, url }: PageSources, frame: Frame): Hono {
   const baseOf = (c: Context) => url ?? new URL(c.req.url).origin;
   const { isIndexable } = frame.site;
   return new Hono()
+    .get("/favicon.ico", (c) => c.redirect(frame.site.logo ?? `${frame.assets}/mark.svg`))
     .get("/robots.txt", (c) =>
       c.text(
         isIndexable
