@@ -6,6 +6,7 @@ import { permissions } from "../api/ensnode/permissions.ts";
 import { registrarActions } from "../api/ensnode/registrar-actions.ts";
 import { resolvedPrimaryName, resolvedPrimaryNames, resolvedRecords } from "../api/ensnode/resolve.ts";
 import type { ContextOf, Endpoint } from "../api/kit/endpoint.ts";
+import { nameAccounts } from "../api/v1/accounts.ts";
 import { addressCalendar, addressNames, addressPrimaryName } from "../api/v1/addresses.ts";
 import { eventStream } from "../api/v1/events-stream.ts";
 import { addressHistory, blockHistory, events, nameHistory } from "../api/v1/history.ts";
@@ -32,6 +33,7 @@ const list = [
   lookup,
   nameDetail,
   nameRecords,
+  nameAccounts,
   subnames,
   nameHistory,
   addressNames,

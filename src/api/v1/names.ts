@@ -86,7 +86,7 @@ export const nameDetail = endpoint({
   }),
   answers: describeAnswers("The name", { data: rowSchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
-    const { found, position } = await readOne(lookup, call, "name");
+    const { found, position } = await readNameInPath(lookup, call, "name");
     const data = detailRow(lookup.namespaces, found, lookup.known);
     const meta = { ...position, source: "indexed" as const };
     if (!call.query.include?.includes("counts")) return { status: 200, body: { data, meta } };
@@ -113,7 +113,7 @@ function requireHome(lookup: LookupContext["lookup"], row: { home: number }, ask
 /**
  * Reads the name in the path with its records, at the position that is asked for. `what`: what is read of it, in words.
  */
-async function readOne(lookup: LookupContext["lookup"], call: OneCall, what: string) {
+export async function readNameInPath(lookup: LookupContext["lookup"], call: OneCall, what: string) {
   const { params, query, current } = call;
   const read = await readNameOfPath(lookup, params.name, { ...call, withRecords: true });
   const { row } = read.found;
@@ -181,7 +181,7 @@ export const nameRecords = endpoint({
   }),
   answers: describeAnswers("The records by key", { data: recordsOfNameSchema }, 404, 422),
   handle: async (call, context: LookupContext & ResolveContext) =>
-    answerRecords(context, call, await readOne(context.lookup, call, "name records")),
+    answerRecords(context, call, await readNameInPath(context.lookup, call, "name records")),
 });
 
 type RecordsCall = StatementCall &
@@ -193,7 +193,7 @@ type RecordsCall = StatementCall &
 export async function answerRecords(
   context: LookupContext & ResolveContext,
   call: RecordsCall,
-  { found, name, position }: Awaited<ReturnType<typeof readOne>>,
+  { found, name, position }: Awaited<ReturnType<typeof readNameInPath>>,
 ) {
   const { lookup } = context;
   const { keys, source, include = [] } = call.query;

@@ -1,0 +1,76 @@
+import { decodeAbiParameters, type Hex, hashTypedData, size, slice } from "viem";
+
+// Owned accounts of a name (ENSIP-28): data records that list accounts by chain, and each account's consent.
+
+/** The most accounts of a listing that count. */
+export const maxOwnedAccounts = 32;
+
+/** What the key of a data record is of: the accounts of a chain, or one account's proof. */
+type AccountKey = { chainId: number; account?: Hex };
+
+const keyForm = /^accounts\[([1-9]\d{0,14})\](?:\[(0x[0-9a-f]{40})\])?$/;
+
+/** Reads the key of a data record; undefined for other records. */
+export function parseAccountKey(key: string): AccountKey | undefined {
+  const [, chain, account] = keyForm.exec(key) ?? [];
+  if (chain === undefined) return undefined;
+  return { chainId: Number(chain), ...(account && { account: account as Hex }) };
+}
+
+/** The key of an account's proof. */
+export const buildProofKey = (chainId: number, account: Hex) =>
+  `accounts[${chainId}][${account.toLowerCase()}]`;
+
+const word = 32;
+const padding = `0x${"00".repeat(12)}`;
+
+/** The accounts of a listing, which is words without a length; a word that is no address, and a cut one, is left out. */
+export function decodeListing(value: Hex): Hex[] {
+  const words = Array.from({ length: Math.floor(size(value) / word) }, (_, at) =>
+    slice(value, at * word, (at + 1) * word),
+  );
+  return words
+    .slice(0, maxOwnedAccounts)
+    .flatMap((one) => (slice(one, 0, 12) === padding ? [slice(one, 12).toLowerCase() as Hex] : []));
+}
+
+/** An account's consent: until when, and the signature. */
+type Proof = { expiresAt: bigint; signature: Hex };
+
+/** Reads a proof; undefined if it is not one. */
+export function decodeProof(value: Hex): Proof | undefined {
+  try {
+    const [expiresAt, signature] = decodeAbiParameters([{ type: "uint256" }, { type: "bytes" }], value);
+    return { expiresAt, signature };
+  } catch {
+    return undefined;
+  }
+}
+
+// Two years of which one is a leap year: the standard does not say which two.
+const longestSeconds = 731n * 86_400n;
+
+/** What is wrong with a proof by its dates at a time in Unix seconds; undefined if nothing is. */
+export function checkDates({ expiresAt, signature }: Proof, now: bigint): "invalid" | "expired" | undefined {
+  if (expiresAt === 0n || signature === "0x" || expiresAt > now + longestSeconds) return "invalid";
+  return now >= expiresAt ? "expired" : undefined;
+}
+
+/** What an account consents to. `recordsChainId`: the chain that holds the name's records. */
+type Consent = { node: Hex; chainId: number; account: Hex; expiresAt: bigint; recordsChainId: number };
+
+/** The EIP-712 digest that an account signs. */
+export const hashConsent = ({ node, chainId, account, expiresAt, recordsChainId }: Consent): Hex =>
+  hashTypedData({
+    domain: { name: "ENS Name Owned Accounts", version: "1", chainId: recordsChainId },
+    types: {
+      Consent: [
+        { name: "node", type: "bytes32" },
+        { name: "accountChainId", type: "uint256" },
+        { name: "account", type: "address" },
+        { name: "expiresAt", type: "uint256" },
+      ],
+    },
+    primaryType: "Consent",
+    message: { node, accountChainId: BigInt(chainId), account, expiresAt },
+  });
