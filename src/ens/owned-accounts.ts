@@ -24,7 +24,7 @@ export const buildProofKey = (chainId: number, account: Hex) =>
 const word = 32;
 const padding = `0x${"00".repeat(12)}`;
 
-/** The accounts of a listing, which is words without a length; a word that is no address, and a cut one, is left out. */
+/** The accounts of a listing, which is words without a length. Without words that are cut or no address. */
 export function decodeListing(value: Hex): Hex[] {
   const words = Array.from({ length: Math.floor(size(value) / word) }, (_, at) =>
     slice(value, at * word, (at + 1) * word),
@@ -35,10 +35,10 @@ export function decodeListing(value: Hex): Hex[] {
 }
 
 /** An account's consent: until when, and the signature. */
-type Proof = { expiresAt: bigint; signature: Hex };
+type ConsentProof = { expiresAt: bigint; signature: Hex };
 
 /** Reads a proof; undefined if it is not one. */
-export function decodeProof(value: Hex): Proof | undefined {
+export function decodeProof(value: Hex): ConsentProof | undefined {
   try {
     const [expiresAt, signature] = decodeAbiParameters([{ type: "uint256" }, { type: "bytes" }], value);
     return { expiresAt, signature };
@@ -51,7 +51,10 @@ export function decodeProof(value: Hex): Proof | undefined {
 const longestSeconds = 731n * 86_400n;
 
 /** What is wrong with a proof by its dates at a time in Unix seconds; undefined if nothing is. */
-export function checkDates({ expiresAt, signature }: Proof, now: bigint): "invalid" | "expired" | undefined {
+export function checkDates(
+  { expiresAt, signature }: ConsentProof,
+  now: bigint,
+): "invalid" | "expired" | undefined {
   if (expiresAt === 0n || signature === "0x" || expiresAt > now + longestSeconds) return "invalid";
   return now >= expiresAt ? "expired" : undefined;
 }

@@ -23,7 +23,7 @@ export async function hasTable(run: Statement, table: string): Promise<boolean> 
  * object at the same time. An advisory lock does not help: any role may take it and keep it.
  */
 export const createSql = (statements: string) =>
-  `DO $create$ BEGIN ${statements}; EXCEPTION WHEN unique_violation OR duplicate_table OR duplicate_schema THEN NULL; END $create$`;
+  `DO $create$ BEGIN ${statements}; EXCEPTION WHEN unique_violation OR duplicate_table OR duplicate_schema OR duplicate_object THEN NULL; END $create$`;
 
 /** Creates a table unless it exists. */
 export const createTable = (run: (text: string) => Promise<unknown>, definition: string) =>

@@ -260,6 +260,8 @@ export const v2Record = indexed(
     byAddress: { on: [prefixOf(table.value)], where: "kind = 'address'" },
     // `agent-` in hex.
     byAgentKey: { on: [prefixOf(table.key)], where: "kind = 'text' AND key LIKE '0x6167656e742d%'" },
+    // `class` in hex.
+    byClass: { on: [prefixOf(table.value)], where: "kind = 'text' AND key = '0x636c617373'" },
   }),
 );
 

@@ -110,7 +110,10 @@ export const resolverTextRecord = indexed(
     key: text(t).notNull(),
     value: text(t).notNull(),
   })),
-  (table) => ({ byAgentKey: { on: [prefixOf(table.key)], where: "key LIKE 'agent-%'" } }),
+  (table) => ({
+    byAgentKey: { on: [prefixOf(table.key)], where: "key LIKE 'agent-%'" },
+    byClass: { on: [prefixOf(table.value)], where: "key = 'class'" },
+  }),
 );
 
 /** A node that the root chain's new registry has named: the old one no longer counts for it. */

@@ -5,8 +5,8 @@ import { requestTo } from "../kit/endpoint.ts";
 import { askRows, type PageSources } from "./ask.ts";
 import type { Frame } from "./frame.ts";
 
-// What browsers and search engines ask for unasked: the mark, and what may be listed, which is nothing unless the operator
-// wants it.
+// What browsers and search engines ask for by themselves: the mark, and what may be listed, which is nothing unless the
+// operator wants it.
 
 const listed = "100";
 

@@ -91,6 +91,31 @@ test("labels by length and characters, and pictures", async () => {
     expect([query, (await ask(query)).status]).toEqual([query, 400]);
 });
 
+test("names of a class (ENSIP-27)", async () => {
+  const classes = {
+    "one.eth": "Agent",
+    "two.eth": "Agent",
+    "three.eth": "agent",
+    "four.eth": "AgentX",
+    "five.eth": "Org",
+  };
+  for (const [name, value] of Object.entries(classes)) {
+    await store(name, { owner: bob, resolver: publicResolver });
+    await setRecords(name, { texts: { class: value, schema: "ipfs://x", note: "Agent" } });
+  }
+  const list = async (query: string) => namesOf((await get(`/v1/names?namespace=ens&${query}`)).data);
+  expect(await list("class=Agent")).toEqual(["one.eth", "two.eth"]);
+  expect(await list("class=Org&parent=eth")).toEqual(["five.eth"]);
+  expect(await list("class=Wallet")).toEqual([]);
+  for (const query of [
+    "class=A1",
+    "class=",
+    "class=Agent&expires_after=1",
+    "class=Org&record_key_prefix=agent-",
+  ])
+    expect([query, (await open().ask(`/v1/names?namespace=ens&${query}`)).status]).toEqual([query, 400]);
+});
+
 describe("names with records of agents", async () => {
   // The example of ENSIP-25, and those of ENSIP-26.
   const registration = "agent-registration[0x000100000101148004a169fb4a3325136eb29fa0ceb6d2e539a432][167]";

@@ -36,7 +36,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
   include: ["counts", "inventory", "data,raw,total_count", "total_count", "role_summary", "lineage"],
   keys: ["addr:60,text:url,data:a,avatar,contenthash,name", "addr:0"],
   record_key: ["text:url", "addr:60", "abi:1"],
-  record_key_prefix: ["agent-"],
+  ...{ record_key_prefix: ["agent-"], class: ["Agent"] },
   ...{ min_length: ["1"], max_length: ["9"], characters: ["digits", "letters"], has_avatar: ["true"] },
   ...{ type: ["registration,renewal"], exclude_type: ["record"], kind: ["NewOwner,TextChanged"] },
   ...{ from_timestamp: ["1"], to_timestamp: ["9"], from_block: ["1"], to_block: ["2"] },
@@ -57,7 +57,7 @@ const always: Readonly<Record<string, readonly string[]>> = {
     ...["expires", "grace_ends"].flatMap((kind) =>
       ["after=1", "window=1..9999999999"].map((window) => `namespace=ens&${kind}_${window}`),
     ),
-    "namespace=ens&record_key_prefix=agent-",
+    ...["record_key_prefix=agent-", "class=Agent"].map((record) => `namespace=ens&${record}`),
   ],
   "/v1/addresses/{address}/names": ["", "relation=former_owner&expires_after=1&expires_before=9999999999"],
   "/v1/search": ["q=e", "q=e&sort=relevance"],

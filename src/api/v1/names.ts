@@ -13,7 +13,7 @@ import { homeOfRow, namespacesText } from "../../read/names/indexed-namespaces.t
 import { namesLeftOut } from "../../read/names/left-out.ts";
 import { branchesFrom, byName, listSql, sorts, withText } from "../../read/names/lists.ts";
 import { readNameOfPath } from "../../read/names/lookups.ts";
-import { namesByRecordKey } from "../../read/names/record-keys.ts";
+import { namesByRecord, type RecordCondition } from "../../read/names/record-keys.ts";
 import {
   detailRow,
   type FoundName,
@@ -512,10 +512,17 @@ const deadlinesQuery = closedQuery({
         "Instead of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key has this prefix, by name",
       example: "agent-endpoint[mcp]",
     }),
+  class: textParameter("class", 100)
+    .regex(/^[A-Za-z]+$/, { error: "class must be one word of the letters A to Z and a to z (ENSIP-27)" })
+    .optional()
+    .meta({
+      description: "Instead of a window: names whose text record `class` is this word (ENSIP-27), by name",
+      example: "Agent",
+    }),
   parent: textParameter("parent", 500).optional().describe("Only its direct subnames"),
   sort: choice("sort", ["expires_at", "grace_ends_at", "name"])
     .optional()
-    .describe("The deadline of the window; `name` with `record_key_prefix`"),
+    .describe("The deadline of the window; `name` with `record_key_prefix` and `class`"),
   order: choice("order", ["asc", "desc"]).default("asc"),
   ...listPosition,
   ...cursorParameters,
@@ -544,33 +551,38 @@ function listWindows(asked: DeadlinesQuery) {
   return { ...family, isGrace: family.kind === "grace_ends" };
 }
 
-function listNamesOfAgents(
+function listNamesByRecord(
   context: LookupContext,
   call: StatementCall & { query: DeadlinesQuery },
-  prefix: string,
+  condition: RecordCondition,
 ) {
   const { lookup } = context;
   const { namespace, parent, authority, order, sort = "name", ...others } = call.query;
+  const parameter = "prefix" in condition ? "record_key_prefix" : "class";
   const isNarrowed = Object.entries(others).some(
     ([key, value]) =>
       (/^(expires|grace_ends)_/.test(key) || Object.hasOwn(labelFilters, key)) && value !== undefined,
   );
   if (isNarrowed || sort !== "name")
-    refuse(
-      "invalid_input",
-      "record_key_prefix goes without a window or filters of labels, and sorts by name",
-    );
+    refuse("invalid_input", `${parameter} goes without a window or filters of labels, and sorts by name`);
   if (!lookup.hasRecords)
-    refuse("unsupported", "record_key_prefix needs the plugin protocol-acceleration, which keeps records");
+    refuse("unsupported", `${parameter} needs the plugin protocol-acceleration, which keeps records`);
   addKeys(call, keyOfAll);
   const namespaces = lookup.namespaces.filter((home) => home.namespace === namespace);
   const node = parent === undefined ? undefined : nameIn(parent).node;
   return listPage(context, call, {
-    list: ["agents", namespace, parent, authority, order, prefix],
+    list: [
+      "prefix" in condition ? "agents" : "class",
+      namespace,
+      parent,
+      authority,
+      order,
+      ...Object.values(condition),
+    ],
     isCommon: false,
     isDescending: order === "desc",
     branches: (statement) => ({
-      branches: [namesByRecordKey(lookup.namespaces, statement, prefix)],
+      branches: [namesByRecord(lookup.namespaces, statement, condition)],
       filters: [...inNamespace(lookup, namespace), ...ofAuthority(authority, namespaces)],
       rowFilters: node === undefined ? [] : [`domain.parent_id = ${statement.bind(node)}`],
     }),
@@ -582,9 +594,9 @@ function listNamesOfAgents(
 export const deadlineNames = endpoint({
   ...ofLookup,
   path: "/v1/names",
-  summary: "Names whose expiry or grace period ends in a window, or names with agent records",
+  summary: "Names whose expiry or grace period ends in a window, or names with agent records or of a class",
   description:
-    "Ordered by deadline. Give a window of expiries or of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Filters of labels and pictures read names in order until the page is full, and may time out where few names match. Or give `record_key_prefix`.",
+    "Ordered by deadline. Give a window of expiries or of ends of grace, or up to 32 of one kind. Names that have ended are included; names without a date are not. Filters of labels and pictures read names in order until the page is full, and may time out where few names match. Or give `record_key_prefix` or `class`.",
   query: deadlinesQuery,
   answers: describeAnswers("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
@@ -594,8 +606,11 @@ export const deadlineNames = endpoint({
     const byLabel = { min_length, max_length, characters, has_avatar };
     const isByLabel = Object.values(byLabel).some((one) => one !== undefined);
     const conditions = buildLabelConditions(context, byLabel);
-    if (asked.record_key_prefix !== undefined)
-      return listNamesOfAgents(context, call, asked.record_key_prefix);
+    const { record_key_prefix: prefix, class: kind } = asked;
+    if (prefix !== undefined && kind !== undefined)
+      refuse("invalid_input", "Give record_key_prefix or class, not both");
+    if (prefix !== undefined) return listNamesByRecord(context, call, { prefix });
+    if (kind !== undefined) return listNamesByRecord(context, call, { class: kind });
     const { isGrace, windows, member } = listWindows(asked);
     addKeys(call, keyOfAll);
     const list = [

@@ -5,18 +5,23 @@ import type { Binder } from "./source.ts";
 import { nameOfNode, secondGeneration } from "./stored-name.ts";
 import { isCurrentRecord } from "./v2-records.ts";
 
-/** Names whose resolver has a text record with a key that begins with a text, which itself begins with `agentKeys`. */
-export function namesByRecordKey(
+/**
+ * What a text record of listed names has: a key that begins with a text, which itself begins with `agentKeys`, or a
+ * class.
+ */
+export type RecordCondition = { prefix: string } | { class: string };
+
+/** Names whose resolver has such a text record. */
+export function namesByRecord(
   namespaces: readonly IndexedNamespace[],
   { bind }: Binder,
-  prefix: string,
+  condition: RecordCondition,
 ): Branch {
-  const ofNodes = `SELECT t.chain_id, t.address, t.node FROM resolver_text_records t
-    WHERE t.key LIKE '${agentKeys}%' AND ${beginsWith(bind, prefix)("t.key")}`;
+  const [ofNode, ofRecordId] = "prefix" in condition ? keyed(bind, condition) : classed(bind, condition);
+  const ofNodes = `SELECT t.chain_id, t.address, t.node FROM resolver_text_records t WHERE ${ofNode()}`;
   const ofRecordIds =
     () => `SELECT l.chain_id, l.resolver, l.node FROM v2_records r JOIN v2_record_links l USING (chain_id, resolver, record_id)
-    WHERE r.kind = 'text' AND r.key LIKE '${agentKeysInHex}%' AND ${beginsWith(bind, hexOfText(prefix))("r.key")}
-    AND r.value <> '0x' AND ${isCurrentRecord("r")}`;
+    WHERE r.kind = 'text' AND ${ofRecordId()} AND r.value <> '0x' AND ${isCurrentRecord("r")}`;
   const found = secondGeneration(namespaces) === undefined ? ofNodes : `${ofNodes} UNION ${ofRecordIds()}`;
   return {
     from: `(SELECT DISTINCT t.* FROM (${found}) t) t ${nameOfNode(namespaces, "t.node")}`,
@@ -25,3 +30,17 @@ export function namesByRecordKey(
     order: byName,
   };
 }
+
+const keyed = (bind: Binder["bind"], { prefix }: { prefix: string }) =>
+  [
+    () => `t.key LIKE '${agentKeys}%' AND ${beginsWith(bind, prefix)("t.key")}`,
+    () => `r.key LIKE '${agentKeysInHex}%' AND ${beginsWith(bind, hexOfText(prefix))("r.key")}`,
+  ] as const;
+
+// ENSIP-27. A class has at most 100 letters, so the part that is indexed is all of it.
+const classed = (bind: Binder["bind"], { class: value }: { class: string }) =>
+  [
+    () => `t.key = 'class' AND left(t.value, 256) = ${bind(value)}::text COLLATE "C"`,
+    () =>
+      `r.key = '${hexOfText("class")}' AND left(r.value, 256) = ${bind(hexOfText(value))}::text COLLATE "C"`,
+  ] as const;

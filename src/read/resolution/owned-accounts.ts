@@ -57,11 +57,11 @@ export async function readOwnedAccounts(
   return Promise.all(once.map(([key, one]) => checkAccount(sources, one, proofs[key] ?? null)));
 }
 
-type Listed = { chainId: number; account: Hex };
+type ListedAccount = { chainId: number; account: Hex };
 
 async function checkAccount(
   sources: AccountSources,
-  listed: Listed,
+  listed: ListedAccount,
   value: string | null,
 ): Promise<OwnedAccount> {
   if (value === null || value === "0x") return { ...listed, status: "unproven" };
@@ -81,7 +81,7 @@ const magicValue = "0x1626ba7e";
 // An account with code on its chain answers for itself (ERC-1271), accounts of EIP-7702 too; another has signed.
 async function checkSignature(
   { reader, clientOf }: AccountSources,
-  { chainId, account }: Listed,
+  { chainId, account }: ListedAccount,
   { digest, signature }: { digest: Hex; signature: Hex },
 ): Promise<OwnedAccount["status"]> {
   const client = clientOf(chainId);
