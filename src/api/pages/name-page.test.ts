@@ -396,6 +396,9 @@ describe("what an operator chose", () => {
     );
     expect(text.replaceAll(/<[^>]*>/g, "")).toContain("A year costs 0.003 ETH.");
     expect(text).toContain('<link rel="canonical" href="/name/records.eth">');
+    const free = await ask("/name/nobody.eth");
+    expect(free).toContain(">Register at app.example</a>");
+    expect(free.replaceAll(/<[^>]*>/g, "")).toContain("A year costs 0.003 ETH.");
     expect(text).toContain('<meta property="og:image" content="https://names.example/card/records.eth">');
     expect(await ask("/robots.txt")).toContain("Sitemap: https://names.example/sitemap.xml");
     expect(await ask("/sitemap.xml")).toContain("<loc>https://names.example/name/a%20b.eth</loc>");

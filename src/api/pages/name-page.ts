@@ -92,6 +92,10 @@ const renderAction = (row: Pick<NameRow, "name" | "status">, frame: Frame) => {
   return link && html`<p class="actions">${link}</p>`;
 };
 
+const renderCost = (cost: YearPrice | undefined) =>
+  cost &&
+  html`<span>A year costs ${price(String(cost.base + cost.premium), "ETH")}${cost.premium > 0n ? " now" : ""}.</span>`;
+
 function renderHead(row: NameRow, view: View, cost: YearPrice | undefined): Html {
   const { chain_id: chain, version, authority, name, records } = row;
   const generation = version === "v2" || authority === "ens_v2" ? "ENSv2" : undefined;
@@ -102,7 +106,7 @@ function renderHead(row: NameRow, view: View, cost: YearPrice | undefined): Html
 ${avatar(row, view.frame, { hasPicture, kind: "large" })}
 <h1>${shownName(name)}</h1>${lettersNote(name)}
 <p class="pills">${statePill(row, view)}${pills.map((word) => word && pill("", word))}</p>
-<p class="line">${owner}<span>${describeState(row, view)}</span>${cost && html`<span>A year costs ${price(String(cost.base + cost.premium), "ETH")}${cost.premium > 0n ? " now" : ""}.</span>`}</p>${renderAction(row, view.frame)}</div>`;
+<p class="line">${owner}<span>${describeState(row, view)}</span>${renderCost(cost)}</p>${renderAction(row, view.frame)}</div>`;
 }
 
 // Who has what to do with the name.
@@ -319,8 +323,14 @@ export function describeName({ name, status, owner, expires_at }: NameRow): stri
 }
 
 /** The page of a name that the index never saw: how to register it, and what the index has that is like it. */
-export async function missingName(name: string, ask: PageAsk, { frame, now }: Shown): Promise<Page> {
+export async function missingName(
+  name: string,
+  ask: PageAsk,
+  { frame, now, priceOf }: Shown & Pick<PageSources, "priceOf">,
+): Promise<Page> {
   const [label = ""] = name.split(".");
+  const isNew = isNormalizedName(name) && !isNode(name);
+  const cost = isNew && name === `${label}.eth` ? priceOf?.(label) : undefined;
   const request = requestTo(search, {}, { q: label, sort: "relevance", page_size: "8" });
   const isText = !isNode(name) && label !== "";
   const near = (isText && (await askRows(ask, request, ({ data }) => data))) || [];
@@ -331,11 +341,10 @@ export async function missingName(name: string, ask: PageAsk, { frame, now }: Sh
     beside: statePill(row, view),
   }));
   const content = near.length > 0 ? section("Similar names", nameItems(view, items)) : html``;
-  const isNew = isNormalizedName(name) && !isNode(name);
   const free = isNew ? { name, status: "unregistered" as const } : undefined;
   return {
     heading: html`<div class="card head plain"><h1>${shownName(name)}</h1>
-<p>Not registered, as far as this index knows.</p>${free && renderAction(free, frame)}</div>`,
+<p class="line"><span>Not registered, as far as this index knows.</span>${renderCost(await cost)}</p>${free && renderAction(free, frame)}</div>`,
     content,
   };
 }

@@ -146,7 +146,7 @@ export function nameRoutes(sources: PageSources, frame: Frame): Hono {
         }),
         pageOf: ({ data }, ask, shown) =>
           namePage(data, ask, { ...shown, cursor: c.req.query("cursor"), priceOf: sources.priceOf }),
-        missingOf: (ask, shown) => missingName(given, ask, shown),
+        missingOf: (ask, shown) => missingName(given, ask, { ...shown, priceOf: sources.priceOf }),
       });
     })
     .get("/card/:name", async (c) => {
