@@ -146,60 +146,52 @@ ${spaces.length > 1 && html`<label>Namespace<select name="namespace">${spaces.ma
 
 type ListBody = { data: NameRow[]; page: { next_cursor: string | null; total_count: number | null } };
 
+// Orders by column, the current one first turned around.
+function renderSorts(asked: ListQuery, { sorts }: NameList): Html {
+  if (sorts.length === 0) return html``;
+  const order = asked["order"] === "desc" ? "asc" : "desc";
+  const links = sorts.map((sort) => {
+    const isCurrent = sort === (asked["sort"] ?? "name");
+    const path = linkTo(asked, { sort, order: isCurrent ? order : undefined, cursor: undefined });
+    const arrow = isCurrent ? (order === "asc" ? " ↓" : " ↑") : "";
+    return html`<a href="${path}"${isCurrent ? html` aria-current="true"` : ""}>by ${sort.replace("_at", "")}${arrow}</a>`;
+  });
+  return html`<nav class="tabs" aria-label="Order">${links}</nav>`;
+}
+
 async function renderList(
-  asked: ListQuery,
-  list: NameList,
+  { asked, list }: { asked: ListQuery; list: NameList },
+  { data, page }: ListBody,
   ask: PageAsk,
   { frame, now }: Shown,
-): Promise<Page> {
-  const heading = html`<h1>${list.title}</h1><p>${list.words}</p>`;
-  const head = html`${renderTabs(asked)}<div class="card">${renderFilters(asked, frame)}</div>`;
-  try {
-    const { data, page } = (await ask(list.request)) as unknown as ListBody;
-    const [primaries, pictures] = await Promise.all([
-      readPrimaryNames(data, ask),
-      readPictures(
-        data.map(({ namehash }) => namehash),
-        ask,
-        frame,
-      ),
-    ]);
-    const view = { frame, now, primaries, pictures };
-    const linked = frame.site.registrationUrl
-      ? [
-          ...columns,
-          column(
-            "",
-            (row: NameRow) => row,
-            (row: NameRow) => registrationLink(row, frame, { isShort: true }) ?? html``,
-          ),
-        ]
-      : columns;
-    const order = asked["order"] === "desc" ? "asc" : "desc";
-    const sorts = list.sorts.map((sort) => {
-      const isCurrent = sort === (asked["sort"] ?? "name");
-      const words = sort.replace("_at", "").replace("_", " ");
-      return html`<a href="${linkTo(asked, { sort, order: isCurrent ? order : undefined, cursor: undefined })}"${isCurrent ? html` aria-current="true"` : ""}>by ${words}${isCurrent ? (order === "asc" ? " ↓" : " ↑") : ""}</a>`;
-    });
-    const table =
-      data.length === 0
-        ? note("No name is like this.")
-        : listOf(view, list.title, { rows: data, columns: linked });
-    const pages = pager({
-      first: asked["cursor"] && linkTo(asked, { cursor: undefined }),
-      next: page.next_cursor ? linkTo(asked, { cursor: page.next_cursor }) : undefined,
-    });
-    const csv = html`<p class="more"><a href="${linkTo(asked, { format: "csv" })}" rel="nofollow">As CSV</a></p>`;
-    const beside = page.total_count === null ? undefined : count(page.total_count);
-    return {
-      heading,
-      content: html`${head}${sorts.length > 0 && html`<nav class="tabs" aria-label="Order">${sorts}</nav>`}
-${section("Names", html`${table}${pages}${csv}`, { beside, request: list.request })}`,
-    };
-  } catch (error) {
-    if (!(error instanceof HttpError) || error.status >= 500) throw error;
-    return { heading, content: html`${head}${note(describeRefusal(error))}` };
-  }
+): Promise<Html> {
+  const [primaries, pictures] = await Promise.all([
+    readPrimaryNames(data, ask),
+    readPictures(
+      data.map(({ namehash }) => namehash),
+      ask,
+      frame,
+    ),
+  ]);
+  const view = { frame, now, primaries, pictures };
+  const renewal = column(
+    "",
+    (row: NameRow) => row,
+    (row: NameRow) => registrationLink(row, frame, { isShort: true }) ?? html``,
+  );
+  const linked = frame.site.registrationUrl ? [...columns, renewal] : columns;
+  const table =
+    data.length === 0
+      ? note("No name is like this.")
+      : listOf(view, list.title, { rows: data, columns: linked });
+  const pages = pager({
+    first: asked["cursor"] && linkTo(asked, { cursor: undefined }),
+    next: page.next_cursor ? linkTo(asked, { cursor: page.next_cursor }) : undefined,
+  });
+  const csv = html`<p class="more"><a href="${linkTo(asked, { format: "csv" })}" rel="nofollow">As CSV</a></p>`;
+  const beside = page.total_count === null ? undefined : count(page.total_count);
+  return html`${renderSorts(asked, list)}
+${section("Names", html`${table}${pages}${csv}`, { beside, request: list.request })}`;
 }
 
 const csvColumns = ["name", "namehash", "status", "expires_at", "grace_ends_at", "owner", "registered_at"];
@@ -226,22 +218,24 @@ async function sendCsv(c: Context, asked: ListQuery, list: NameList, ask: PageAs
 /** GET /names: a list of names as a page, or as CSV by `?format=csv`. */
 export function namesRoutes(sources: PageSources, frame: Frame): Hono {
   const { ask: askAll, log } = sources;
-  return new Hono().get("/names", (c) => {
+  return new Hono().get("/names", async (c) => {
     const ask: PageAsk = (request) => askAll(request, c);
     const asked = c.req.query();
     const shown = { frame, now: timeOfIndex(sources, frame.chains?.[0]) };
     const list = chooseList(asked, shown);
     if (asked["format"] === "csv") return sendCsv(c, asked, list, ask);
-    const read = () => renderList(asked, list, ask, shown);
-    const { title, words: description } = list;
-    return sendPage(c, {
-      frame,
-      title,
-      description,
-      path: "/names",
-      warning: describeAge(sources),
-      read,
-      log,
+    const reply = await ask(list.request).catch((error: unknown) => {
+      if (error instanceof HttpError) return error;
+      throw error;
     });
+    const { title, words: description } = list;
+    const read = async (): Promise<Page> => ({
+      heading: html`<h1>${title}</h1><p>${description}</p>`,
+      content: html`${renderTabs(asked)}<div class="card">${renderFilters(asked, frame)}</div>
+${reply instanceof HttpError ? note(describeRefusal(reply)) : await renderList({ asked, list }, reply as unknown as ListBody, ask, shown)}`,
+    });
+    const status = reply instanceof HttpError ? reply.status : 200;
+    const page = { frame, title, description, path: "/names", warning: describeAge(sources), read, log };
+    return sendPage(c, page, { status });
   });
 }
