@@ -246,7 +246,7 @@ describe.runIf(hasHelm)("the chart", () => {
     const backends = Object.fromEntries(paths.map(({ path, backend }) => [path, backend.service.name]));
     const none = "names-nsindex-none";
     // docs/security.md: not public.
-    expect(backends).toEqual({ "/": "names-nsindex", "/metrics": none, "/status": none });
+    expect(backends).toEqual({ "/": "names-nsindex", "/metrics": none });
     // Kubernetes: a rule without `from` lets everybody in.
     const peers = z.array(z.object({ from: z.array(z.looseObject({})).min(1) })).min(1);
     for (const { spec } of ofKind(documents, "NetworkPolicy")) peers.parse(spec["ingress"]);

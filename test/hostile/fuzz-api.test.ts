@@ -63,9 +63,18 @@ const parameter = (name: string, example: string) => ({
   parameters: [{ name, in: "path", schema: { type: "string" }, example }],
   responses: {},
 });
+const queried = (names: readonly string[]) => ({
+  parameters: names.map((name) => ({ name, in: "query", schema: { type: "string" }, example: "eth" })),
+  responses: {},
+});
 const pages: ApiDocument = {
   paths: {
     "/": { get: { responses: {} } },
+    "/names": {
+      get: queried(["q", "owner", "parent", "list", "namespace", "cursor", "max_length", "format"]),
+    },
+    "/suggest": { get: queried(["q"]) },
+    "/card/{name}": { get: parameter("name", "eth") },
     "/name/{name}": { get: parameter("name", "eth") },
     "/block/{block}": { get: parameter("block", "1:1") },
     "/transaction/{transaction}": { get: parameter("transaction", `1:1:0x${"0".repeat(64)}`) },

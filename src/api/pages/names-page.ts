@@ -3,6 +3,7 @@ import { type Context, Hono } from "hono";
 import { html } from "hono/html";
 import { premiumPeriod } from "../../ens/registrations.ts";
 import { HttpError } from "../../http/error.ts";
+import { escapeControls } from "../../log/json-log.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { type Endpoint, type EndpointRequest, requestTo } from "../kit/endpoint.ts";
 import { describeRefusal } from "../kit/errors.ts";
@@ -127,18 +128,18 @@ const choices = {
 function renderFilters(asked: ListQuery, frame: Frame): Html {
   const hidden = (names: readonly string[]) =>
     Object.entries(pick(asked, names)).map(
-      ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+      ([name, value]) => html`<input type="hidden" name="${name}" value="${escapeControls(value)}">`,
     );
   if (asked["parent"] || asked["owner"])
     return html`<form action="/names">${hidden(["parent", "owner", "sort", "order"])}
-<label>Contains<input name="q" value="${asked["q"] ?? ""}" maxlength="500"></label>${asked["q"] ? html`<input type="hidden" name="match" value="contains">` : ""}<button>Filter</button></form>`;
+<label>Contains<input name="q" value="${escapeControls(asked["q"] ?? "")}" maxlength="500"></label>${asked["q"] ? html`<input type="hidden" name="match" value="contains">` : ""}<button>Filter</button></form>`;
   const spaces = frame.namespaces ?? [];
   const option = (value: string, words: string, chosen: string | undefined) =>
-    html`<option value="${value}"${value === (chosen ?? "") ? html` selected` : ""}>${words}</option>`;
+    html`<option value="${escapeControls(value)}"${value === (chosen ?? "") ? html` selected` : ""}>${words}</option>`;
   return html`<form action="/names">${hidden(["list"])}
 ${spaces.length > 1 && html`<label>Namespace<select name="namespace">${spaces.map((one) => option(one, one, asked["namespace"]))}</select></label>`}
-<label>Letters from<input name="min_length" inputmode="numeric" size="3" value="${asked["min_length"] ?? ""}"></label>
-<label>to<input name="max_length" inputmode="numeric" size="3" value="${asked["max_length"] ?? ""}"></label>
+<label>Letters from<input name="min_length" inputmode="numeric" size="3" value="${escapeControls(asked["min_length"] ?? "")}"></label>
+<label>to<input name="max_length" inputmode="numeric" size="3" value="${escapeControls(asked["max_length"] ?? "")}"></label>
 <label>Characters<select name="characters">${choices.characters.map(([value, words]) => option(value, words, asked["characters"]))}</select></label>
 <label><input type="checkbox" name="has_avatar" value="true"${asked["has_avatar"] ? html` checked` : ""}> with an avatar</label>
 <button>Filter</button></form>`;
@@ -183,7 +184,7 @@ async function renderList(
   const table =
     data.length === 0
       ? note("No name is like this.")
-      : listOf(view, list.title, { rows: data, columns: linked });
+      : listOf(view, "Names", { rows: data, columns: linked });
   const pages = pager({
     first: asked["cursor"] && linkTo(asked, { cursor: undefined }),
     next: page.next_cursor ? linkTo(asked, { cursor: page.next_cursor }) : undefined,
@@ -228,7 +229,8 @@ export function namesRoutes(sources: PageSources, frame: Frame): Hono {
       if (error instanceof HttpError) return error;
       throw error;
     });
-    const { title, words: description } = list;
+    const title = escapeControls(list.title.slice(0, 300));
+    const description = list.words;
     const read = async (): Promise<Page> => ({
       heading: html`<h1>${title}</h1><p>${description}</p>`,
       content: html`${renderTabs(asked)}<div class="card">${renderFilters(asked, frame)}</div>
