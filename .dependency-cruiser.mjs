@@ -11,7 +11,7 @@ const table = `
 abis <-
 src/log <-
 src/http <- | hono
-src/ens <- src/log
+src/ens <- src/log | @ensdomains/address-encoder
 src/schema <- | ponder drizzle-orm
 ponder.schema.ts <- src/schema
 src/labels <- src/{log,ens}
@@ -70,6 +70,7 @@ const frameworks = [
   "graphql",
   "pg",
   "@modelcontextprotocol/sdk",
+  "@ensdomains/address-encoder",
 ];
 
 // `src/{log,ens}` stands for two rooms.

@@ -117,9 +117,18 @@ test("a content hash is decoded beside its bytes", async () => {
   };
   expect(await asked("site.eth")).toEqual([
     200,
-    { contenthash: hashes["site.eth"], decoded: { contenthash: "ipns://app.uniswap.org" } },
+    {
+      contenthash: hashes["site.eth"],
+      decoded: {
+        contenthash: {
+          ...{ protocol: "ipns", uri: "ipns://app.uniswap.org" },
+          url: "https://ipfs.io/ipns/app.uniswap.org",
+        },
+      },
+    },
   ]);
-  expect(await asked("other.eth")).toEqual([200, { contenthash: "0x1234" }]);
+  const decoded = { contenthash: { reason: "unsupported" } };
+  expect(await asked("other.eth")).toEqual([200, { contenthash: "0x1234", decoded }]);
 });
 
 test("an unreachable chain is 503, without revealing its URL", async () => {

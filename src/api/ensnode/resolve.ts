@@ -1,8 +1,8 @@
 import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
+import { decodedRecordsSchema, describeRecords } from "../../ens/decoded-records.ts";
 import { addressParameter, booleanParameter } from "../../ens/parameters.ts";
 import { HttpError } from "../../http/error.ts";
-import { decodedSchema, describeContentHash } from "../../read/names/content-hash.ts";
 import type { KnownContracts } from "../../read/names/known-contracts.ts";
 import { isEmptySelection, recordsSchema } from "../../read/names/selection.ts";
 import type { V2Contracts } from "../../read/names/v2-names.ts";
@@ -97,14 +97,14 @@ export const resolvedRecords = endpoint({
   params: namePath,
   query: selectionQuery.extend(optionsQuery.shape),
   answers: buildAnswers("The records", {
-    records: recordsSchema.extend({ decoded: decodedSchema.optional() }),
+    records: recordsSchema.extend({ decoded: decodedRecordsSchema.optional() }),
   }),
   handle: async (call, context: ResolveContext) => {
     if (isEmptySelection(call.query)) throw new HttpError(400, "Invalid Input", { details: nothingSelected });
     const asked = { name: call.params.name, selection: call.query };
     const body = await resolve(context, call, async (resolution) => {
       const records = await resolveRecords(resolution, asked);
-      return { records: { ...records, ...describeContentHash(records.contenthash) } };
+      return { records: { ...records, ...describeRecords(asked.name, records) } };
     });
     return { status: 200, body };
   },

@@ -178,6 +178,42 @@ describe("the page of a name", () => {
     expect(text).toContain('<a href="https://token-swap.mcp/" rel="noopener noreferrer nofollow ugc">');
   });
 
+  test("shows native addresses, and where content hashes and accounts lead", async () => {
+    // Examples of ENSIP-7 and ENSIP-9.
+    const cid = "bafybeibj6lixxzqtsb45ysdjnupvqkufgdvzqbnvmhw2kf7cfkesy7r7d4";
+    const addresses = {
+      ...{ 0: "0x0014751e76e8199196d454941c45d1b3a323f1433bd6", 2: "0x1234", 60: bob },
+      714: "0x40c2979694bbc961023d1d27be6fc4d21a9febe6",
+    };
+    const texts = {
+      "com.github": "@ensdomains",
+      "com.twitter": "https://evil.example/ensdomains",
+      "org.telegram": "javascript:alert(1)",
+      "com.example": "https://example.com",
+    };
+    await store("native.eth", { owner: bob, resolver: publicResolver });
+    await setRecords("native.eth", {
+      contenthash: "0xe3010170122029f2d17be6139079dc48696d1f582a8530eb9805b561eda517e22a892c7e3f1f",
+      ...{ addresses, texts },
+    });
+    const { text } = await pages()("/name/native.eth");
+    const rows = [...text.matchAll(/<dt><bdi>(.*?)<\/bdi><\/dt><dd>(.*?)<\/dd>/gs)];
+    const shownOf = Object.fromEntries(rows.map(([, label = "", value]) => [label, value]));
+    const outside = 'rel="noopener noreferrer nofollow ugc"';
+    const short = (whole: string, cut: string) => `<code title="${whole}" data-copy="${whole}">${cut}</code>`;
+    expect(shownOf).toEqual({
+      Bitcoin: short("bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4", "bc1qw5…f3t4"),
+      Litecoin: '<code title="0x1234" data-copy="0x1234">0x1234</code>',
+      Ethereum: expect.stringContaining(`<a href="/address/${bob}"`),
+      "BNB Beacon Chain": short("bnb1grpf0955h0ykzq3ar5nmum7y6gdfl6lxfn46h2", "bnb1gr…46h2"),
+      "Content hash": `<a href="https://ipfs.io/ipfs/${cid}" ${outside}><bdi>ipfs://${cid}</bdi></a>`,
+      GitHub: `<a href="https://github.com/ensdomains" ${outside}><bdi>@ensdomains</bdi></a>`,
+      "X (Twitter)": "<bdi>https://evil.example/ensdomains</bdi>",
+      Telegram: "<bdi>javascript:alert(1)</bdi>",
+      "com.example": `<a href="https://example.com/" ${outside}><bdi>https://example.com</bdi></a>`,
+    });
+  });
+
   test("goes to the normal form of a name", async () => {
     const { status, headers } = await pages()("/name/ReCords.ETH");
     expect([status, headers.get("location")]).toEqual([302, "/name/records.eth"]);

@@ -1,47 +1,50 @@
 import { html } from "hono/html";
-import { decodeContentHash } from "../../read/names/content-hash.ts";
+import { type DecodedRecord, decodeRecord } from "../../ens/decoded-records.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { count, facts, hash, linkAccount, shown, type View } from "./components.ts";
 import type { Html } from "./frame.ts";
 import { coinName } from "./words.ts";
 
-// Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown: what they
-// are called, and how the page of an account begins at services that have one.
-const texts: Readonly<Record<string, readonly [label: string, page?: string]>> = {
-  name: ["Display name"],
-  description: ["Description"],
-  url: ["Website"],
-  email: ["E-mail"],
-  avatar: ["Avatar"],
-  header: ["Header"],
-  location: ["Location"],
-  keywords: ["Keywords"],
-  notice: ["Notice"],
-  phone: ["Phone"],
-  "com.twitter": ["X (Twitter)", "https://x.com/"],
-  "com.github": ["GitHub", "https://github.com/"],
-  "xyz.farcaster": ["Farcaster", "https://farcaster.xyz/"],
-  "org.telegram": ["Telegram", "https://t.me/"],
-  "com.discord": ["Discord"],
-  "com.reddit": ["Reddit", "https://www.reddit.com/user/"],
-  "com.instagram": ["Instagram", "https://www.instagram.com/"],
-  "com.youtube": ["YouTube", "https://www.youtube.com/@"],
-  "com.linkedin": ["LinkedIn", "https://www.linkedin.com/in/"],
-  "io.keybase": ["Keybase", "https://keybase.io/"],
-  "eth.ens.delegate": ["ENS delegate"],
+// Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown, and
+// what they are called.
+const texts: Readonly<Record<string, string>> = {
+  name: "Display name",
+  alias: "Alias",
+  description: "Description",
+  url: "Website",
+  email: "E-mail",
+  avatar: "Avatar",
+  header: "Header",
+  location: "Location",
+  keywords: "Keywords",
+  notice: "Notice",
+  phone: "Phone",
+  "com.twitter": "X (Twitter)",
+  "com.x": "X (Twitter)",
+  "com.github": "GitHub",
+  "xyz.farcaster": "Farcaster",
+  "org.telegram": "Telegram",
+  "social.bsky": "Bluesky",
+  "com.discord": "Discord",
+  "com.reddit": "Reddit",
+  "com.instagram": "Instagram",
+  "com.youtube": "YouTube",
+  "com.linkedin": "LinkedIn",
+  "io.keybase": "Keybase",
+  "eth.ens.delegate": "ENS delegate",
 };
 const order = Object.keys(texts);
 
 // Records of agents (ENSIP-25, ENSIP-26): `agent-endpoint[mcp]` is that of a protocol,
 // `agent-registration[<registry>][167]` of an agent's id.
-function findAgentText(key: string): [label: string] | undefined {
+function findAgentText(key: string): string | undefined {
   const [, kind, first, second] =
     /^agent-(context|endpoint|registration)(?:\[([^[\]]*)\])?(?:\[([^[\]]*)\])?$/.exec(key) ?? [];
   const of = second ?? first;
-  return kind === undefined ? undefined : [`Agent ${kind}${of === undefined ? "" : ` ${of}`}`];
+  return kind === undefined ? undefined : `Agent ${kind}${of === undefined ? "" : ` ${of}`}`;
 }
 
-const findText = (key: string): readonly [label: string, page?: string] | undefined =>
+const findText = (key: string): string | undefined =>
   Object.hasOwn(texts, key) ? texts[key] : findAgentText(key);
 
 /** What a record is called, by its key such as `text:url` or `addr:60`. */
@@ -52,7 +55,7 @@ export function recordLabel(key: string): string {
   if (family === "abi") return `ABI of type ${name}`;
   if (family === "data") return `Data ${name}`;
   if (key === "contenthash") return "Content hash";
-  return family === "text" ? (findText(name)?.[0] ?? name) : "Reverse name";
+  return family === "text" ? (findText(name) ?? name) : "Reverse name";
 }
 
 const max = 600;
@@ -67,14 +70,10 @@ function cutText(text: string, at = max): Html {
 const linkOutside = (url: string, text: Html) =>
   html`<a href="${url}" rel="noopener noreferrer nofollow ugc">${text}</a>`;
 
-// A text record's value as a link where it leads to a page, an e-mail address or a name.
-function renderTextValue(key: string, value: string, at: number): Html {
+// A text record's value as a link where it leads to a page or a contact.
+function renderTextValue(value: string, decoded: DecodedRecord | undefined, at: number): Html {
   const text = cutText(value, at);
-  const page = findText(key)?.[1];
-  const handle = /^@?([\w.-]{1,60})$/.exec(value)?.[1];
-  if (page !== undefined && handle !== undefined) return linkOutside(`${page}${handle}`, text);
-  if (key === "email" && /^[\w.+-]{1,60}@[\w.-]{1,100}$/.test(value))
-    return linkOutside(`mailto:${value}`, text);
+  if (decoded !== undefined) return decoded.url === undefined ? text : linkOutside(decoded.url, text);
   const isUrl = value.length < 2_000 && /^https?:\/\/[^\s\p{C}]+$/iu.test(value) && URL.canParse(value);
   return isUrl ? linkOutside(new URL(value).href, text) : text;
 }
@@ -84,11 +83,19 @@ function renderTextValue(key: string, value: string, at: number): Html {
  */
 export function recordValue(view: View, key: string, value: string, at = max): Html | undefined {
   if (value === "" || value === "0x" || /^0x0{40}$/.test(value)) return undefined;
-  if (key.startsWith("addr:")) return /^0x[0-9a-f]{40}$/.test(value) ? linkAccount(view, value) : hash(value);
-  if (key === "contenthash") return shown(decodeContentHash(value) ?? value, 200);
+  // Nothing here depends on the name.
+  const decoded = decodeRecord("", key, value);
+  if (key.startsWith("addr:")) {
+    const address = decoded?.address ?? value;
+    return /^0x[0-9a-f]{40}$/i.test(address) ? linkAccount(view, address.toLowerCase()) : hash(address);
+  }
+  if (key === "contenthash") {
+    const text = shown(decoded?.uri ?? value, 200);
+    return decoded?.url === undefined ? text : linkOutside(decoded.url, text);
+  }
   const data = /^data:image\/([a-z]+)[^,]*,/.exec(value);
   if (data !== null) return renderImage(value, data[1] ?? "");
-  return key.startsWith("text:") ? renderTextValue(key.slice(5), value, at) : cutText(value, at);
+  return key.startsWith("text:") ? renderTextValue(value, decoded, at) : cutText(value, at);
 }
 
 // Browsers draw nothing of an image but its pixels: no scripts, no files that it names.

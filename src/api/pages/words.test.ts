@@ -33,13 +33,14 @@ test("chains and coins have the names that people know", () => {
     "Chain 987654321",
   ]);
   // SLIP-44, ENSIP-11 and the default of ENSIP-19.
-  expect(["0", "60", "501", "2147492101", "2147483648", "99999"].map(coinName)).toEqual([
+  expect(["0", "60", "501", "2147492101", "2147483648", "508", "99998"].map(coinName)).toEqual([
     "Bitcoin",
     "Ethereum",
     "Solana",
     "Base",
     "Any EVM chain",
-    "Coin 99999",
+    "MultiversX",
+    "Coin 99998",
   ]);
 });
 

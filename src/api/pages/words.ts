@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { ens_split } from "@adraffy/ens-normalize";
 import { formatUnits } from "viem";
 import { findChain } from "../../deployments/chains.ts";
+import { findCoinTitle } from "../../ens/decoded-records.ts";
 import { defaultEvmCoinType } from "../../ens/reverse-names.ts";
 
 // What chains, coins, times and amounts are called by people.
@@ -52,7 +53,9 @@ export function coinName(coinType: string): string {
   if (coins[number] !== undefined) return coins[number];
   const chainId = number - Number(defaultEvmCoinType);
   if (chainId === 0) return "Any EVM chain";
-  return chainId > 0 && chainId < Number(defaultEvmCoinType) ? titleOfChain(chainId) : `Coin ${coinType}`;
+  if (chainId > 0 && chainId < Number(defaultEvmCoinType)) return titleOfChain(chainId);
+  // The library marks coin types that ENSIP-11 replaces.
+  return findCoinTitle(coinType)?.replace(/^\[LEGACY\] (.*)$/, "$1 (SLIP-44)") ?? `Coin ${coinType}`;
 }
 
 /**

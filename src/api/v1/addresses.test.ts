@@ -1,4 +1,4 @@
-import { decodeFunctionData, encodeFunctionResult } from "viem";
+import { decodeFunctionData, encodeFunctionResult, getAddress } from "viem";
 import { describe, expect, test } from "vitest";
 import { resolverReadAbi, universalResolverAbi } from "../../../abis/resolver.ts";
 import { chainOf } from "../../../test/support/endpoints.ts";
@@ -150,13 +150,14 @@ describe("the default address (ENSIP-19)", async () => {
       "addr:2147492101": {
         status: "ok",
         value: general,
+        decoded: { address: getAddress(general) },
         meta: {
           basis: "derived",
           rule: "ensip19_default_address",
           source_record_key: "addr:2147483648",
         },
       },
-      "addr:60": { status: "ok", value: holder },
+      "addr:60": { status: "ok", value: holder, decoded: { address: getAddress(holder) } },
     });
   });
 

@@ -1,3 +1,4 @@
+import { getAddress, type Hex } from "viem";
 import { describe, expect, test } from "vitest";
 import { v2Addresses, v2ChainId, v2Environment } from "../../../devnet/recorded-chains.ts";
 import { nameOf, readTruth, type Snapshot } from "../../../test/support/ensv2/recording.ts";
@@ -250,8 +251,9 @@ describe("manager", () => {
         known_keys: ["addr:60", "text:description"],
         unsupported_keys: [],
       });
+      const owner = entryOf(busy).owner as Hex;
       expect(data.records).toEqual({
-        "addr:60": { status: "ok", value: entryOf(busy).owner },
+        "addr:60": { status: "ok", value: owner, decoded: { address: getAddress(owner) } },
         "text:description": { status: "ok", value: textOf(busy) },
       });
     }

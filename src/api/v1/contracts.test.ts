@@ -273,7 +273,7 @@ describe.each([
         url: "text:url",
         contenthash: "contenthash",
       };
-      const { data } = await get<{ records: Record<string, unknown> }>(
+      const { data } = await get<{ records: Record<string, { decoded?: unknown }> }>(
         `/v1/names/${name}/records?keys=${Object.values(keys).join(",")}`,
       );
       const values = expectedRecords(moment, name, true);
@@ -285,7 +285,9 @@ describe.each([
             : { status: "not_found" };
         return [key, value === undefined ? none : { status: "ok", value }];
       });
-      expect(data.records, name).toEqual(Object.fromEntries(byKey));
+      // What values stand for is nothing that contracts tell.
+      const stored = Object.entries(data.records).map(([key, { decoded, ...record }]) => [key, record]);
+      expect(Object.fromEntries(stored), name).toEqual(Object.fromEntries(byKey));
     }
 
     for (const [person, claim] of Object.entries(moment.claims)) {

@@ -1,3 +1,4 @@
+import { getAddress } from "viem";
 import { describe, expect, test } from "vitest";
 import { namesOf } from "../../../test/support/lookups/lookups.ts";
 import {
@@ -354,25 +355,44 @@ test("records by key", async () => {
   const { records } = await recordsOf("addr:60,text:url,avatar,contenthash,addr:1");
   expect(records).toEqual({
     "addr:1": { status: "not_found" },
-    "addr:60": { status: "ok", value: alice },
+    "addr:60": { status: "ok", value: alice, decoded: { address: getAddress(alice) } },
     avatar: { status: "not_found" },
-    contenthash: { status: "ok", value: "0xe301" },
-    "text:url": { status: "ok", value: "https://ens.domains" },
+    contenthash: { status: "ok", value: "0xe301", decoded: { reason: "malformed" } },
+    "text:url": {
+      ...{ status: "ok", value: "https://ens.domains" },
+      decoded: { url: "https://ens.domains/" },
+    },
   });
 });
 
-test("a content hash is decoded beside its bytes", async () => {
-  // The example of ENSIP-7.
+test("records are decoded beside their values", async () => {
+  // Examples of ENSIP-7 and ENSIP-9.
   const contenthash = "0xe3010170122029f2d17be6139079dc48696d1f582a8530eb9805b561eda517e22a892c7e3f1f";
-  const decoded = "ipfs://bafybeibj6lixxzqtsb45ysdjnupvqkufgdvzqbnvmhw2kf7cfkesy7r7d4";
+  const cid = "bafybeibj6lixxzqtsb45ysdjnupvqkufgdvzqbnvmhw2kf7cfkesy7r7d4";
+  const site = { protocol: "ipfs", uri: `ipfs://${cid}`, url: `https://ipfs.io/ipfs/${cid}` };
+  const bitcoin = "0x0014751e76e8199196d454941c45d1b3a323f1433bd6";
+  const native = { address: "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4" };
+  const account = { handle: "ensdomains", url: "https://x.com/ensdomains" };
   await store("site.eth", { owner: dave, resolver: publicResolver });
-  await setRecords("site.eth", { contenthash });
+  const texts = { "com.twitter": "@ensdomains", description: "d", email: "nobody" };
+  await setRecords("site.eth", { contenthash, addresses: { 0: bitcoin, 2: "0x11" }, texts });
   const { data } = await get<{ records: Record<string, unknown> }>("/v1/names/site.eth");
-  expect(data.records).toMatchObject({ contenthash, decoded: { contenthash: decoded } });
-  const byKey = await get<{ records: Record<string, unknown> }>(
-    "/v1/names/site.eth/records?keys=contenthash",
-  );
-  expect(byKey.data.records).toEqual({ contenthash: { status: "ok", value: contenthash, decoded } });
+  const malformed = { reason: "malformed" };
+  expect(data.records).toMatchObject({ contenthash, addresses: { 0: bitcoin }, texts });
+  expect(data.records?.["decoded"]).toEqual({
+    ...{ contenthash: site, addresses: { 0: native, 2: malformed } },
+    texts: { "com.twitter": account, email: malformed },
+  });
+  const byKey = await get<{ records: Record<string, unknown> }>("/v1/names/site.eth/records");
+  const ok = (value: string, decoded?: object) => ({ status: "ok", value, ...(decoded && { decoded }) });
+  expect(byKey.data.records).toEqual({
+    "addr:0": ok(bitcoin, native),
+    "addr:2": ok("0x11", malformed),
+    contenthash: ok(contenthash, site),
+    "text:com.twitter": ok("@ensdomains", account),
+    "text:description": ok("d"),
+    "text:email": ok("nobody", malformed),
+  });
 });
 
 describe("the inventory of a name's records", async () => {
@@ -440,7 +460,7 @@ describe("records from the chain", () => {
     expect(Object.values(verified.records).map(({ status }) => status)).toEqual(["failed", "failed"]);
     const auto = await recordsOf("addr:60,text:url&source=auto");
     expect(auto.meta.source).toBe("indexed");
-    expect(auto.records["addr:60"]).toEqual({ status: "ok", value: alice });
+    expect(auto.records["addr:60"]).toMatchObject({ status: "ok", value: alice });
   });
 
   test("more than 50 of a kind are refused", async () => {

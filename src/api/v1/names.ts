@@ -1,4 +1,5 @@
 import { z } from "zod/v4";
+import { decodeRecord } from "../../ens/decoded-records.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { choice, closedQuery, readTime, textParameter } from "../../ens/parameters.ts";
@@ -7,7 +8,6 @@ import { located } from "../../ens/schemas.ts";
 import { asOfWithToken, describePosition } from "../../read/as-of.ts";
 import { type DeadlineWindow, deadlineBranches, deadlineOrder } from "../../read/events/deadlines.ts";
 import { addKeys, keyOfAll, subnamesKey, unkeyed } from "../../read/names/cache-keys.ts";
-import { decodeContentHash } from "../../read/names/content-hash.ts";
 import { maxSubnames, withCounts } from "../../read/names/counts.ts";
 import { homeOfRow, namespacesText } from "../../read/names/indexed-namespaces.ts";
 import { namesLeftOut } from "../../read/names/left-out.ts";
@@ -210,8 +210,8 @@ export async function answerRecords(
   const records = Object.fromEntries(
     known.map((key) => {
       const answer = live.get(key) ?? indexed.get(key) ?? unset;
-      const decoded = key === "contenthash" ? decodeContentHash(answer.value ?? "") : undefined;
-      return [key, decoded === undefined ? answer : { ...answer, decoded }];
+      const decoded = answer.value && decodeRecord(row.name, key, answer.value);
+      return [key, decoded ? { ...answer, decoded } : answer];
     }),
   );
   const inventory = include.includes("inventory") ? buildInventory(row, found) : undefined;

@@ -1,11 +1,11 @@
 import { ens_beautify } from "@adraffy/ens-normalize";
 import { z } from "zod/v4";
+import { decodedRecordSchema, decodedRecordsSchema, describeRecords } from "../../ens/decoded-records.ts";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
 import { bytesValue } from "../../ens/record-values.ts";
 import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrations.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
 import { addressSchema, hashSchema, located } from "../../ens/schemas.ts";
-import { decodedSchema, describeContentHash, uriSchema } from "./content-hash.ts";
 import { roleSummarySchema } from "./grants.ts";
 import { homeOfRow, type IndexedNamespace } from "./indexed-namespaces.ts";
 import type { KnownContracts } from "./known-contracts.ts";
@@ -52,14 +52,14 @@ const recordsSchema = z.strictObject({
   seen_singletons: z.array(z.enum(["contenthash", "name"])),
   contenthash: z.string().nullable().optional(),
   name: z.string().nullable().optional(),
-  decoded: decodedSchema.optional(),
+  decoded: decodedRecordsSchema.optional(),
 });
 
 /** The schema of what is known of one record. */
 export const recordSchema = z.strictObject({
   status: z.enum(["ok", "not_found", "unsupported", "failed"]),
   value: z.string().optional(),
-  decoded: uriSchema.optional(),
+  decoded: decodedRecordSchema.optional(),
   meta: z
     .strictObject({
       basis: z.literal("derived"),
@@ -119,7 +119,7 @@ export function listRecordKeys({ records }: NameRow): string[] {
  * A name's records, in the form of rows. A seen key without a value was cleared; if values are not indexed, the map
  * lacks the key.
  */
-function groupRecords(records: StoredRecords | null): z.output<typeof recordsSchema> {
+function groupRecords(text: string, records: StoredRecords | null): z.output<typeof recordsSchema> {
   const { seenCoins, seenTexts, addr, hash, set } = records ?? {};
   const isKnown = records !== null && set !== undefined;
   const addresses: Record<string, string> = isKnown ? { ...set?.addresses } : addr ? { 60: addr } : {};
@@ -138,11 +138,12 @@ function groupRecords(records: StoredRecords | null): z.output<typeof recordsSch
     ...(contenthash === null && !hash ? [] : ["contenthash" as const]),
     ...(name ? ["name" as const] : []),
   ];
+  const values = { addresses: valued(coins, addresses), texts: valued(keys, texts) };
   return {
     seen_addresses: coins,
-    addresses: valued(coins, addresses),
+    addresses: values.addresses,
     seen_texts: keys,
-    texts: valued(keys, texts),
+    texts: values.texts,
     // Clients copy what was seen, and ask the chain where nothing tells.
     ...(records !== null && set === undefined
       ? { abi_unsupported_reason: "abi_observations_not_supported" }
@@ -154,7 +155,7 @@ function groupRecords(records: StoredRecords | null): z.output<typeof recordsSch
     seen_singletons: singletons,
     contenthash,
     name,
-    ...describeContentHash(contenthash),
+    ...describeRecords(text, { ...values, contenthash }),
   };
 }
 
@@ -604,7 +605,7 @@ export function detailRow(namespaces: IndexedNamespaces, found: FoundName, known
   const isUnknown = row.v2?.isInForce ? records === null : !home.isRoot && home.linker === undefined;
   return {
     ...profile,
-    records: isUnknown ? undefined : groupRecords(records),
+    records: isUnknown ? undefined : groupRecords(row.name, records),
     primary_address: isAddress ? primary : undefined,
   };
 }
