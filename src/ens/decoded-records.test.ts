@@ -10,6 +10,7 @@ import {
   decodeRecord,
   describeRecords,
   findCoinTitle,
+  parseNativeAddress,
 } from "./decoded-records.ts";
 
 const malformed = { reason: "malformed" };
@@ -107,6 +108,7 @@ test.each([
 // One vector of each coin, from the tests of `@ensdomains/address-encoder`.
 test.each(vectors)("coin type %s: 0x%s is %s", (coinType = "", hex = "", address = "") => {
   for (const _ of [1, 2]) expect(decodeAddress(coinType, `0x${hex}`)).toEqual({ address });
+  expect(parseNativeAddress(coinType, address)).toBe(`0x${hex}`);
   for (const other of [hex.slice(0, -2), `${hex}00`, `${hex}${"ab".repeat(100)}`]) {
     // Names of NEAR and numbers of accounts of Filecoin may be shorter.
     if (!["397", "461"].includes(coinType)) expect(decodeAddress(coinType, `0x${other}`)).toEqual(malformed);
@@ -173,6 +175,22 @@ test.each([
   ["__proto__", "0x11", "unsupported"],
 ])("of coin type %.20s, %.60s is no address: %s", (coinType, value, reason) => {
   expect(decodeAddress(coinType, value)).toEqual({ reason });
+});
+
+test.each([
+  ["0", "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4", "0x0014751e76e8199196d454941c45d1b3a323f1433bd6"],
+  // The former form of an address of Bitcoin Cash.
+  ["145", "1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu", "0x76a91476a04053bda0a88bda5177b86a15c3b29f55987388ac"],
+  // BIP-350: a checksum of bech32m in version 0, and of bech32 in version 1.
+  ["0", "bc1q0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq24jc47", malformed],
+  ["0", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqh2y7hd", malformed],
+  ["0", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5", malformed],
+  ["0", "ltc1qdp7p2rpx4a2f80h7a4crvppczgg4egmv5c78w8", malformed],
+  ["0", "", malformed],
+  ["0", "\0".repeat(1_000), malformed],
+  ["99998", "0x314159265dD8dbb310642f98f50C066173C1259b", { reason: "unsupported" }],
+])("of coin type %s, %.60s is %s", (coinType, text, expected) => {
+  expect(parseNativeAddress(coinType, text)).toEqual(expected);
 });
 
 test("coins have titles, by coin types of SLIP-44", () => {
@@ -334,7 +352,11 @@ test("no bytes throw", () => {
         texts: { url: text, theme: text, avatar: text, email: text, "com.discord": text, display: text },
       });
       decodedRecordsSchema.parse(described.decoded ?? {});
-      decodeAddress(coin, value);
+      const { address } = decodeAddress(coin, value);
+      // What is shown as an address leads back to the bytes.
+      const isEvm = Number(coin) >= 2 ** 31 || coin === "60";
+      if (address !== undefined && !isEvm) expect(parseNativeAddress(coin, address)).toBe(value);
+      parseNativeAddress(coin, text);
       decodeContentHash(value);
     }),
     { numRuns: 1_000 },

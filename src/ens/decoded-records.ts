@@ -213,6 +213,27 @@ export function decodeAddress(coinType: string, value: string): DecodedRecord {
   return address === undefined ? malformed : { address };
 }
 
+const bech32Text = /^[a-z]{1,10}1[02-9ac-hj-np-z]+$/;
+
+/**
+ * The bytes of a native address of a coin type in hex, as records have them, or the reason why it is none.
+ * @example parseNativeAddress("0", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4") // "0x0014751e76e8199196d454941c45d1b3a323f1433bd6"
+ */
+export function parseNativeAddress(coinType: string, text: string): Hex | { reason: string } {
+  const coder = findCoder(coinType);
+  if (coder === undefined) return { reason: "unsupported" };
+  if (!nativeText.test(text)) return { reason: "malformed" };
+  try {
+    const hex = bytesToHex(readAddress(coder, text));
+    const address = encodeAddress(coder, hex);
+    // The library takes checksums of bech32 and of bech32m for each other (BIP-350).
+    const isOther = bech32Text.test(text.toLowerCase()) && text.toLowerCase() !== address;
+    return address === undefined || isOther ? { reason: "malformed" } : hex;
+  } catch {
+    return { reason: "malformed" };
+  }
+}
+
 const keyCodec = 0x72;
 const identity = 0;
 

@@ -8,6 +8,7 @@ import {
   alice,
   bob,
   createStoredNames,
+  dave,
   home,
   lineaWrapper,
   now,
@@ -258,6 +259,51 @@ describe("what the chain says of a primary name", () => {
     const both = await get(path);
     expect(both.data).toMatchObject({ answers: [{ source: "indexed" }, verified], verification: expected });
     expect((await get(`${path}?source=indexed`)).data).not.toHaveProperty("verification");
+  });
+});
+
+describe("names that resolve to a native address", async () => {
+  // ENSIP-9.
+  const bitcoin = "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4";
+  await store("paid.eth", { owner: dave, resolver: publicResolver });
+  await setRecords("paid.eth", { addresses: { 0: "0x0014751e76e8199196d454941c45d1b3a323f1433bd6" } });
+  const ask = (address: string, query: string) =>
+    get(`/v1/addresses/${encodeURIComponent(address)}/names?${query}`);
+
+  test("are found by it, as people and records write it", async () => {
+    for (const address of [bitcoin, bitcoin.toUpperCase(), ` ${bitcoin} `]) {
+      const { status, data } = await ask(address, "relation=resolves_to&coin_type=0");
+      expect([status, data]).toMatchObject([
+        200,
+        [{ name: "paid.eth", resolution: { coin_type: 0, record_key: "addr:0" } }],
+      ]);
+    }
+    expect(
+      (await ask("1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "relation=resolves_to&coin_type=0")).data,
+    ).toEqual([]);
+  });
+
+  const noHex = "address must be a 0x-prefixed 20-byte hex string";
+  test.each([
+    [bitcoin, "relation=resolves_to&coin_type=2", "address must be one of coin type 2, but is malformed"],
+    [
+      bitcoin.replace("q", "p"),
+      "relation=resolves_to&coin_type=0",
+      "address must be one of coin type 0, but is malformed",
+    ],
+    [
+      bitcoin,
+      "relation=resolves_to&coin_type=99998",
+      "address must be one of coin type 99998, but is unsupported",
+    ],
+    [bitcoin, "relation=resolves_to", noHex],
+    [bitcoin, "relation=resolves_to&coin_type=evm", noHex],
+    [bitcoin, `relation=resolves_to&coin_type=${base}`, noHex],
+    [bitcoin, "relation=owner", noHex],
+    ["a".repeat(201), "relation=resolves_to&coin_type=0", "address has more than 200 characters"],
+  ])("%.50s with %s is refused", async (address, query, message) => {
+    const { status, error } = await ask(address, query);
+    expect([status, error]).toEqual([400, { code: "invalid_input", message, details: { field: "address" } }]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { ICalAlarmType, ICalCalendar } from "ical-generator";
 import { type Hex, toCoinType } from "viem";
 import { z } from "zod/v4";
+import { parseNativeAddress } from "../../ens/decoded-records.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import {
@@ -13,6 +14,7 @@ import {
 } from "../../ens/parameters.ts";
 import { isEvmCoinType, reverseNode } from "../../ens/reverse-names.ts";
 import { addressSchema } from "../../ens/schemas.ts";
+import { HttpError } from "../../http/error.ts";
 import { asOfWithToken } from "../../read/as-of.ts";
 import { addKeys, keyOfAll, keysOfAddress, unkeyed } from "../../read/names/cache-keys.ts";
 import { withCounts } from "../../read/names/counts.ts";
@@ -151,19 +153,38 @@ function checkRelation(asked: AskedNames): void {
     refuse("invalid_input", "dedupe=registration is not supported with relation=former_owner");
 }
 
+const evmAddress = anyCaseAddress("address");
+
+// The address as records have it. One of a coin without EVM is not the holder of anything.
+function readAddressInPath(given: string, { relation, coin_type = "60" }: AskedNames): Hex {
+  const { data, error } = evmAddress.safeParse(given);
+  if (data !== undefined) return data;
+  const isNative =
+    relation.alone === "resolves_to" && coin_type !== "evm" && !isEvmCoinType(BigInt(coin_type));
+  const bytes = isNative ? parseNativeAddress(coin_type, given.trim()) : undefined;
+  if (typeof bytes === "string") return bytes;
+  const reason = bytes && `address must be one of coin type ${coin_type}, but is ${bytes.reason}`;
+  const fault = { code: "invalid_input", details: { field: "address" } };
+  throw new HttpError(400, reason ?? error.issues[0]?.message ?? "", fault);
+}
+
 /** GET /v1/addresses/{address}/names. */
 export const addressNames = endpoint({
   ...ofLookup,
   path: "/v1/addresses/{address}/names",
   summary: "Names of an address on all indexed chains",
   description: `By role: names that it owns or manages, that resolve to it, or that it held until they ended. \`total_count\` is exact up to ${maxCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
-  params: z.object({ address: anyCaseAddress("address") }),
+  params: z.object({
+    address: textParameter("address", 200).describe(
+      "20 bytes in hex; with `relation=resolves_to` also a native address of the `coin_type`, such as `bc1q…`",
+    ),
+  }),
   query,
   answers: describeAnswers("A page of names, possibly empty", pageShape(rowSchema), 404, 422),
   handle: async (call, context: LookupContext) => {
     const { lookup } = context;
-    const { address } = call.params;
     checkRelation(call.query);
+    const address = readAddressInPath(call.params.address, call.query);
     const { order, relation, match, include = [], coin_type = "60" } = call.query;
     addKeys(
       call,
@@ -216,7 +237,7 @@ export const addressNames = endpoint({
       },
     });
     const [{ body: found }, meta] = await Promise.all([listed, describeRolesNotRead(asked, call)]);
-    const data = isResolving ? await forward(lookup, call, found.data, shown) : found.data;
+    const data = isResolving ? await forward(lookup, call, { address, rows: found.data, shown }) : found.data;
     const page = { ...found, data, meta: { ...found.meta, ...meta } };
     const counted = include.includes("counts") ? await withCounts(lookup, call, page, true) : page;
     const body = include.includes("role_summary")
@@ -240,9 +261,12 @@ async function describeRolesNotRead({ lookup, address, relation }: AddressReques
 // of unknown code.
 async function forward(
   lookup: LookupContext["lookup"],
-  call: StatementCall & { params: { address: Hex } },
-  rows: readonly NameRow[],
-  shown: ReadonlyMap<string, StoredName>,
+  call: StatementCall,
+  {
+    address,
+    rows,
+    shown,
+  }: { address: Hex; rows: readonly NameRow[]; shown: ReadonlyMap<string, StoredName> },
 ): Promise<NameRow[]> {
   const given = rows.flatMap(({ namehash }) => (shown.get(namehash)?.v2?.isInForce ? namehash : []));
   const read = await readGivenNames(lookup, call, { given, withRecords: true });
@@ -254,7 +278,7 @@ async function forward(
     const { resolution, resolutions = [] } = row;
     const own = [resolution ?? [], resolutions].flat().filter(({ record_key: key }) => {
       const { value } = findRecord(detail, key, { found, fallback: undefined });
-      return value === call.params.address;
+      return value === address;
     });
     if (own.length === 0) return [];
     return resolution ? row : { ...row, resolutions: own };
