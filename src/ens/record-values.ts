@@ -46,6 +46,10 @@ export function nameValue(raw: string): string | null {
   return raw !== "" && isNormalizedName(raw) ? raw : null;
 }
 
+/** Value of a `name` record that is selected as it is stored (`raw`), or only if it is a normalised name. */
+export const nameRecord = (raw: string, selected: unknown): string | null =>
+  selected === "raw" ? textValue(raw) : nameValue(raw);
+
 /**
  * Value of a bytes record (content hash, DNS zone hash) in lower case; null if empty.
  * @example bytesValue("0xE301") // "0xe301"

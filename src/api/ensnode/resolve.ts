@@ -199,13 +199,14 @@ export async function askChain<T extends object>(
   context: ResolveContext,
   call: LiveCall,
   ask: (resolution: Resolution) => Promise<T>,
-): Promise<T | { failure_reason: string }> {
+): Promise<T | { failure_reason: string; reason?: "resolver_unreachable" }> {
   if (currentMoment() !== undefined)
     return { failure_reason: "The chain is asked at its newest block only, not as it was." };
   try {
     return await resolve(context, { ...call, query: { accelerate: false, trace: false } }, ask);
   } catch (error) {
-    if (error instanceof HttpError || error instanceof ReadError) return { failure_reason: error.message };
+    if (error instanceof HttpError) return { failure_reason: error.message, reason: "resolver_unreachable" };
+    if (error instanceof ReadError) return { failure_reason: error.message };
     throw error;
   }
 }

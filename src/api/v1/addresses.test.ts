@@ -23,6 +23,8 @@ import type { NameRow } from "../../read/names/rows.ts";
 // Names of an address, and the name that it claims.
 const { insert, store, setRecords, setAddresses, open, get, post, all } = await createStoredNames();
 
+type Claims = { answers: object[]; verification?: object };
+
 const defaultCoin = 2_147_483_648;
 // ENSIP-11: the coin type of a chain is its id with the highest of 32 bits set.
 const [base, linea] = [2_147_492_101, 2_147_542_792];
@@ -245,20 +247,69 @@ describe("what the chain says of a primary name", () => {
 
   test.each<[string, string, object]>([
     ["plain.eth", alice, { status: "ok", name: "plain.eth" }],
-    ["plain.eth", bob, { status: "mismatch", name: "plain.eth" }],
-    ["plain.eth", "0x", { status: "not_found" }],
-    ["", alice, { status: "not_found" }],
+    ["plain.eth", bob, { status: "mismatch", name: "plain.eth", reason: "other_address" }],
+    ["plain.eth", "0x", { status: "not_found", reason: "no_forward_record" }],
+    ["Plain.eth", alice, { status: "not_found", reason: "not_normalized" }],
+    ["", alice, { status: "not_found", reason: "no_reverse_record" }],
   ])("the claim %j of a name with the address %s", async (name, owner, expected) => {
     const { get } = open({ chain: chainWith(name, owner) });
     const path = `/v1/addresses/${alice}/primary-name`;
     const verified = { source: "verified", ...expected };
-    expect((await get(`${path}?source=verified`)).data).toMatchObject({
-      answers: [verified],
-      verification: expected,
-    });
+    const { answers, verification } = (await get<Claims>(`${path}?source=verified`)).data;
+    expect({ answers, verification }).toEqual({ answers: [verified], verification: expected });
     const both = await get(path);
     expect(both.data).toMatchObject({ answers: [{ source: "indexed" }, verified], verification: expected });
     expect((await get(`${path}?source=indexed`)).data).not.toHaveProperty("verification");
+  });
+});
+
+test("an index that cannot ask the chain says so", async () => {
+  const { data } = await get<Claims>(`/v1/addresses/${alice}/primary-name?source=verified`);
+  expect(data.answers).toMatchObject([{ status: "failed", reason: "resolver_unreachable" }]);
+});
+
+describe("why the index has no primary name of an address", async () => {
+  const reason = async (address: string) =>
+    (await get<Claims>(`/v1/addresses/${address}/primary-name?source=indexed`)).data.answers;
+  const unset = addressOf("91");
+  const [empty, elsewhere, own, onBase] = ["92", "93", "94", "95"].map(addressOf) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  const owned = { owner: dave, resolver: publicResolver };
+  for (const [name, holder, address] of [
+    ["empty.eth", empty, undefined],
+    ["elsewhere.eth", elsewhere, bob],
+    ["own.eth", own, own],
+  ] as const) {
+    await store(name, owned);
+    await setRecords(name, { addresses: address === undefined ? {} : { 60: address } });
+    await claim(holder, defaultCoin, name);
+  }
+  await store("gateway.base.eth", { owner: dave, home: home.base });
+  await claim(onBase, defaultCoin, "gateway.base.eth");
+  const odd = addressOf("96");
+  await claim(odd, defaultCoin, "Odd.eth");
+  const ok = { source: "indexed", status: "ok" };
+
+  test.each([
+    [unset, { source: "indexed", status: "not_found", reason: "no_reverse_record" }],
+    [
+      odd,
+      {
+        ...{ source: "indexed", status: "invalid_name", raw_claim_name: "Odd.eth" },
+        reason: "not_normalized",
+      },
+    ],
+    [empty, { ...ok, name: "empty.eth", reason: "no_forward_record" }],
+    [elsewhere, { ...ok, name: "elsewhere.eth", reason: "other_address" }],
+    [own, { ...ok, name: "own.eth" }],
+    // A gateway answers for it.
+    [onBase, { ...ok, name: "gateway.base.eth" }],
+  ])("%s: %j", async (address, answer) => {
+    expect(await reason(address)).toEqual([answer]);
   });
 });
 
@@ -339,4 +390,10 @@ test("a resolver that begins anew claims nothing, as the subgraph's tables tell"
   expect(await claimed()).toEqual(["two.eth"]);
   await emit(902, null, "VersionChanged");
   expect(await claimed()).toEqual([]);
+  // Records lack the name that is not normalized, of which events tell.
+  await emit(903, "Two.eth");
+  const path = `/v1/addresses/${claimer}/primary-name?source=indexed`;
+  expect((await open().get<Claims>(path)).data.answers).toEqual([
+    { source: "indexed", status: "not_found", reason: "not_normalized" },
+  ]);
 });

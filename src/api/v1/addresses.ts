@@ -16,7 +16,7 @@ import { isEvmCoinType, reverseNode } from "../../ens/reverse-names.ts";
 import { addressSchema } from "../../ens/schemas.ts";
 import { HttpError } from "../../http/error.ts";
 import { asOfWithToken } from "../../read/as-of.ts";
-import { addKeys, keyOfAll, keysOfAddress, unkeyed } from "../../read/names/cache-keys.ts";
+import { addKeys, keyOfAll, keysOfAddress, keysOfName, unkeyed } from "../../read/names/cache-keys.ts";
 import { withCounts } from "../../read/names/counts.ts";
 import { homeOfRow, type IndexedNamespace, isCustodian } from "../../read/names/indexed-namespaces.ts";
 import { type Branch, byNumber, listSql, sortedByName, sorts, withText } from "../../read/names/lists.ts";
@@ -31,7 +31,9 @@ import {
   addressRow,
   defaultCoin,
   detailRow,
+  findDefaultAddress,
   findRecord,
+  isReadFromEvents,
   listRow,
   type NameRow,
   rowSchema,
@@ -483,6 +485,12 @@ const verificationSchema = z.strictObject({
   name: z.string().optional(),
   unsupported_reason: z.string().optional(),
   failure_reason: z.string().optional(),
+  reason: z
+    .string()
+    .optional()
+    .describe(
+      "The step that fails: `no_reverse_record`, `not_normalized`, `no_forward_record`, `other_address` or `resolver_unreachable`",
+    ),
 });
 const primaryAnswer = verificationSchema.extend({
   source: z.enum(["indexed", "verified"]),
@@ -525,7 +533,7 @@ export const addressPrimaryName = endpoint({
     addKeys(call, ...(source === "indexed" ? keysOfAddress(lookup.namespaces, address) : [unkeyed]));
     const coin = given.coin_type ?? (home && !home.isRoot ? Number(toCoinType(home.chainId)) : eth);
     const [claim, verification] = await Promise.all([
-      source === "verified" ? undefined : readClaim(lookup, { address, coin }, call.request.raw.signal),
+      source === "verified" ? undefined : readClaim(lookup, { ...call, current }, { address, coin }),
       source === "indexed" ? undefined : verified(),
     ]);
     const answers = [
@@ -545,9 +553,9 @@ export const addressPrimaryName = endpoint({
       }));
       // The claim is worth sending even if the chain fails.
       if ("failure_reason" in found) return { status: "failed", ...found };
-      const { name = null, address: forward = null } = found.claim ?? {};
-      if (name === null || forward === null) return { status: "not_found" };
-      return { status: forward === address ? "ok" : "mismatch", name };
+      const { name, address: forward, reason } = found.claim;
+      if (name === null || forward === null) return { status: "not_found", reason };
+      return { status: forward === address ? "ok" : "mismatch", name, reason };
     }
   },
 });
@@ -556,22 +564,56 @@ const eth = 60;
 const noSuchNames = { status: "unsupported", unsupported_reason: "record_family_not_supported" } as const;
 async function readClaim(
   lookup: LookupContext["lookup"],
+  call: StatementCall,
   { address, coin }: { address: Hex; coin: number },
-  signal: AbortSignal,
 ): Promise<z.output<typeof primaryAnswer>> {
   const source = "indexed" as const;
   // Claims for other chains are indexed with the records.
   if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords)) return { source, ...noSuchNames };
   const text = (index: number) => `$${index}::text COLLATE "C"`;
-  const [sql, values] =
-    coin === eth
-      ? [claimSql(lookup, text(1), text(2)), [address, reverseNode(address)]]
-      : [claimOfCoin(text(1), String(coin)), [address]];
-  const [name] = await lookup.database.row(`SELECT ${sql}`, values, signal);
-  if (!name) return { source, status: "not_found" };
-  return isNormalizedName(name)
-    ? { source, status: "ok", name }
-    : { source, status: "invalid_name", raw_claim_name: name };
+  const values = coin === eth ? [address, reverseNode(address)] : [address];
+  const read = async (claim: string) =>
+    (await lookup.database.row(`SELECT ${claim}`, values, call.request.raw.signal))[0];
+  const name = await read(
+    coin === eth ? claimSql(lookup, text(1), text(2)) : claimOfCoin(text(1), String(coin)),
+  );
+  if (!name) {
+    // Records have normalized names only; events have others too.
+    const emitted =
+      coin === eth && (await read(claimSql({ ...lookup, hasRecords: false }, text(1), text(2))));
+    const isOdd = emitted && !isNormalizedName(emitted);
+    return { source, status: "not_found", reason: isOdd ? "not_normalized" : "no_reverse_record" };
+  }
+  if (!isNormalizedName(name))
+    return { source, status: "invalid_name", raw_claim_name: name, reason: "not_normalized" };
+  return {
+    source,
+    status: "ok",
+    name,
+    reason: await findForwardFault(lookup, call, { name, address, coin }),
+  };
+}
+
+// Why a claimed name does not resolve to the address; undefined if it does, or if only the chain can tell.
+async function findForwardFault(
+  lookup: LookupContext["lookup"],
+  call: StatementCall,
+  { name, address, coin }: { name: string; address: Hex; coin: number },
+) {
+  addKeys(call, ...keysOfName(name));
+  const [{ found } = { found: null }] = await readGivenNames(lookup, call, {
+    given: [name],
+    withRecords: true,
+  });
+  if (found === null || !lookup.hasRecords) return undefined;
+  if (found.row.v2?.isInForce) addKeys(call, unkeyed);
+  // Names of other chains resolve through a gateway.
+  if (!homeOfRow(lookup.namespaces, found.row).isRoot || !isReadFromEvents(lookup, found)) return undefined;
+  const row = detailRow(lookup.namespaces, found, lookup.known);
+  const fallback = findDefaultAddress(lookup.namespaces, found, lookup.known);
+  const { status, value } = findRecord(row, `addr:${coin}`, { found, fallback });
+  if (status === "not_found") return "no_forward_record";
+  return status === "ok" && value !== address ? "other_address" : undefined;
 }
 
 const maxNames = 500;

@@ -284,7 +284,7 @@ async function readLiveRecords(
   const found = await askChain(context, call, async (resolution) => ({
     records: await resolveRecords(resolution, { name, selection }),
   }));
-  if ("failure_reason" in found) return all({ status: "failed", ...found });
+  if ("failure_reason" in found) return all({ status: "failed", failure_reason: found.failure_reason });
   return new Map(keys.map((key) => [key, pickAnswer(found.records, key)]));
 }
 

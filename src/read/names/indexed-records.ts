@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import { keccak256 } from "../../ens/keccak.ts";
-import { addressValue, nameValue } from "../../ens/record-values.ts";
+import { addressValue, nameRecord } from "../../ens/record-values.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
 import type { Database } from "../sql/client.ts";
 import { planOnce } from "../sql/prepared.ts";
@@ -106,7 +106,7 @@ export function indexedRecords(
   return recordsBy(selection, (family, key) => {
     if (family === "addresses") return addressOf(key as bigint);
     if (family === "texts") return texts?.get(String(key)) ?? null;
-    if (family === "name") return name === null ? null : nameValue(name);
+    if (family === "name") return name === null ? null : nameRecord(name, key);
     if (family === "pubkey") return x && y ? { x, y } : null;
     return (family === "contenthash" ? contenthash : dnszonehash) ?? null;
   });

@@ -7,7 +7,8 @@ const byKey = <T extends z.ZodType>(value: T) => z.record(z.string(), value);
 
 /** Records that a request selects; absent ones are not selected. */
 export type Selection = Readonly<{
-  name?: boolean | undefined;
+  /** `raw`: also a name that is not normalized. */
+  name?: boolean | "raw" | undefined;
   /** Coin types (ENSIP-9, ENSIP-11). */
   addresses?: readonly bigint[] | undefined;
   texts?: readonly string[] | undefined;
@@ -48,8 +49,8 @@ export type Family = keyof Selection;
 const families = Object.keys(recordsSchema.shape) as Family[];
 
 /**
- * Builds the selected records from `read`. `key` is the record's key, an ABI's mask, or true where a family has one
- * record.
+ * Builds the selected records from `read`. `key` is the record's key, an ABI's mask, or, where a family has one
+ * record, what is selected.
  */
 export function recordsBy(
   selection: Selection,

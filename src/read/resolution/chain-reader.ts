@@ -14,7 +14,7 @@ import { registryReadAbi, resolverReadAbi, universalResolverAbi } from "../../..
 import { isContractRefusal } from "../../ens/contract-refusals.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { namehash, namesAbove } from "../../ens/names.ts";
-import { addressValue, bytesValue, nameValue, pubkeyValue, textValue } from "../../ens/record-values.ts";
+import { addressValue, bytesValue, nameRecord, pubkeyValue, textValue } from "../../ens/record-values.ts";
 import type { KnownContracts, Registry } from "../names/known-contracts.ts";
 import { type Family, type Records, recordsBy, type Selection, unsetRecords } from "../names/selection.ts";
 import { createTurns, resolutionLimits } from "./admission.ts";
@@ -170,20 +170,22 @@ type CallFunction = (functionName: string, ...args: unknown[]) => Promise<unknow
 
 async function askFor(ask: CallFunction, family: Family, key: string | bigint | true): Promise<unknown> {
   const { functionName, read } = getters[family];
-  const raw = await ask(functionName, ...(key === true ? [] : [key]));
+  const raw = await ask(functionName, ...(key === true || family === "name" ? [] : [key]));
   // Resolvers older than ENSIP-9 have only the `addr` of coin type 60, a function of its own.
-  return read(raw === undefined && family === "addresses" && key === 60n ? await ask("addr") : raw);
+  return read(raw === undefined && family === "addresses" && key === 60n ? await ask("addr") : raw, key);
 }
 
 const ofText =
-  <T>(read: (text: string) => T) =>
-  (raw: unknown) =>
-    typeof raw === "string" ? read(raw) : null;
+  <T>(read: (text: string, selected: unknown) => T) =>
+  (raw: unknown, selected: unknown) =>
+    typeof raw === "string" ? read(raw, selected) : null;
 const ofBytes = ofText((raw) => bytesValue(raw as Hex));
 
 // Each family's function, and the record in its return value.
-const getters: Readonly<Record<Family, { functionName: string; read: (raw: unknown) => unknown }>> = {
-  name: { functionName: "name", read: ofText(nameValue) },
+const getters: Readonly<
+  Record<Family, { functionName: string; read: (raw: unknown, selected: unknown) => unknown }>
+> = {
+  name: { functionName: "name", read: ofText(nameRecord) },
   addresses: { functionName: "addr", read: ofText(addressValue) },
   texts: { functionName: "text", read: ofText(textValue) },
   data: { functionName: "data", read: ofBytes },

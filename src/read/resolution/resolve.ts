@@ -1,6 +1,6 @@
 import { type Hex, toCoinType } from "viem";
 import { namehash, namesAbove } from "../../ens/names.ts";
-import { nameValue } from "../../ens/record-values.ts";
+import { nameRecord, nameValue } from "../../ens/record-values.ts";
 import { parseReverseName, reverseName } from "../../ens/reverse-names.ts";
 import {
   type IndexedRecords,
@@ -138,7 +138,7 @@ async function reverseRecords(
 ): Promise<Records> {
   const account = selection.name ? parseReverseName(name) : undefined;
   const raw = account && (await indexedReverseName(database, account, signal));
-  const found = { name: raw === undefined ? null : nameValue(raw) };
+  const found = { name: raw === undefined ? null : nameRecord(raw, selection.name) };
   return { ...unsetRecords(selection), ...(selection.name ? found : {}) };
 }
 
@@ -178,8 +178,15 @@ const execute = (...[reader, target, selection]: Parameters<typeof liveRecords>)
 
 const reverse = (step: string) => ["reverse-resolution", step] as const;
 
-/** An account's claim to a primary name on a chain; null without one. `address`: what the name resolves to there. */
-export type PrimaryNameClaim = { name: string; address: string | null } | null;
+/**
+ * An account's claim to a primary name on a chain. `address`: what the name resolves to there; `reason`: the step that
+ * fails.
+ */
+export type PrimaryNameClaim = {
+  name: string | null;
+  address: string | null;
+  reason?: "no_reverse_record" | "not_normalized" | "no_forward_record" | "other_address";
+};
 
 /**
  * An account's verified primary name on a chain (ENSIP-19), else null. Chain 0 is the default of EVM chains. Throws
@@ -191,18 +198,20 @@ export const primaryName = async (resolution: Resolution, account: Account): Pro
 type Account = { address: Hex; chainId: number };
 
 const verifyName = (claim: PrimaryNameClaim, { address }: Account) =>
-  claim?.address === address ? claim.name : null;
+  claim.address === address ? claim.name : null;
 
 /** Reads what `primaryName` compares. Throws UnavailableError. */
 export function primaryNameClaim(resolution: Resolution, account: Account): Promise<PrimaryNameClaim> {
   const read = async () => {
     const coinType = toCoinType(account.chainId);
     const ofAccount = reverseName({ address: account.address, coinType });
-    const { name = null } = await span(reverse("resolve-reverse-name"), { name: ofAccount }, () =>
-      resolveRecords(resolution, { name: ofAccount, selection: { name: true } }),
+    const { name: raw } = await span(reverse("resolve-reverse-name"), { name: ofAccount }, () =>
+      resolveRecords(resolution, { name: ofAccount, selection: { name: "raw" } }),
     );
+    const name = raw ? nameValue(raw) : null;
     await check(reverse("name-record-exists-check"), name !== null);
-    if (name === null) return null;
+    if (name === null)
+      return { name, address: null, reason: raw ? "not_normalized" : "no_reverse_record" } as const;
 
     const { addresses } = await span(reverse("forward-resolve-address-record"), { name }, () =>
       resolveRecords(resolution, { name, selection: { addresses: [coinType] } }),
@@ -210,7 +219,8 @@ export function primaryNameClaim(resolution: Resolution, account: Account): Prom
     const found = addresses?.[String(coinType)] ?? null;
     const isSame = found === account.address;
     await check(reverse("verify-resolved-address-matches-address"), isSame, { found });
-    return { name, address: found };
+    if (isSame) return { name, address: found };
+    return { name, address: found, reason: found === null ? "no_forward_record" : "other_address" } as const;
   };
   return span(reverse("reverse-resolution"), account, read, (claim) => verifyName(claim, account));
 }
