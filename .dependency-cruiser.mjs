@@ -56,7 +56,9 @@ labels-service <- src/{log,ens,labels} labels-service/{store,formats,ingest,comm
 cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src/status src/read src/read/{sql,names,events} src/feed/webhooks | pg graphql @modelcontextprotocol/sdk
 . <- src/{schema,config,ponder,rpc,archive,operations} | ponder
 devnet <- abis src/{deployments,rpc} labels-service/store
-examples <- | graphql
+client/src <-
+client <- | graphql
+examples <- client/src | graphql
 deploy <-
 `;
 
@@ -141,7 +143,9 @@ export default {
   ],
   options: {
     doNotFollow: "node_modules",
-    exclude: "(^|/)generated/",
+    // The client is a package of its own, whose tests and script use the root's development packages.
+    combinedDependencies: true,
+    exclude: "(^|/)generated/|^client/dist/",
     tsPreCompilationDeps: true,
     tsConfig: { fileName: "tsconfig.json" },
     enhancedResolveOptions: { exportsFields: ["exports"], conditionNames: ["import", "types", "default"] },

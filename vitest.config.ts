@@ -47,7 +47,7 @@ export default defineConfig({
           name: "unit",
           exclude: [replacesModules],
           include: [
-            ...["src", "labels-service", "deploy", "devnet", "examples", "cli"].map(
+            ...["src", "labels-service", "deploy", "devnet", "examples", "client", "cli"].map(
               (folder) => `${folder}/**/*.test.ts`,
             ),
             inProcess,

@@ -6,7 +6,8 @@ import { parse } from "yaml";
 import { folderForEach } from "../test/support/folders.ts";
 
 const chart = "deploy/helm/nsindex/Chart.yaml";
-const places = ["package.json", "package-lock.json", chart, "deploy/helm/nsindex/README.md"];
+const packages = ["package.json", "client/package.json"];
+const places = [...packages, "package-lock.json", chart, "deploy/helm/nsindex/README.md"];
 
 const findFolder = folderForEach("nsindex-clone-");
 const call = (program: string, ...args: string[]) => {
@@ -35,8 +36,9 @@ beforeEach(() => {
 test("sets the version everywhere, dates the changelog, commits and tags", () => {
   expect(release("97.1.2")).toMatchObject({ status: 0, stderr: "" });
   const lock = JSON.parse(read("package-lock.json"));
-  expect([JSON.parse(read("package.json")).version, lock.version, lock.packages[""].version]).toEqual(
-    Array(3).fill("97.1.2"),
+  const versions = packages.map((file) => JSON.parse(read(file)).version);
+  expect([...versions, lock.version, lock.packages[""].version, lock.packages.client.version]).toEqual(
+    Array(5).fill("97.1.2"),
   );
   expect(parse(read(chart))).toMatchObject({ version: "97.1.2", appVersion: "97.1.2" });
   expect(read("deploy/helm/nsindex/README.md").match(/example\/nsindex:[\d.]+/g)).toEqual(
@@ -46,8 +48,13 @@ test("sets the version everywhere, dates the changelog, commits and tags", () =>
   expect(git("log", "-1", "--format=%s %D")).toContain("Release 97.1.2 HEAD -> ");
   expect(git("cat-file", "-t", "v97.1.2")).toBe("tag\n");
   expect(git("diff", "--numstat", "HEAD^")).toBe(
-    ["1\t1\tCHANGELOG.md", `2\t2\t${chart}`, "1\t1\tdeploy/helm/nsindex/README.md"]
-      .concat(["2\t2\tpackage-lock.json", "1\t1\tpackage.json", ""])
+    [
+      "1\t1\tCHANGELOG.md",
+      "1\t1\tclient/package.json",
+      `2\t2\t${chart}`,
+      "1\t1\tdeploy/helm/nsindex/README.md",
+    ]
+      .concat(["3\t3\tpackage-lock.json", "1\t1\tpackage.json", ""])
       .join("\n"),
   );
   expect(git("status", "--porcelain")).toBe("");

@@ -9,8 +9,9 @@ const places: [file: string, version: RegExp][] = [
   ["package.json", /(?<=^ {2}"version": ")[^"]+/m],
   [
     "package-lock.json",
-    /(?<=^ {2}"version": "|^ {4}"": \{\n {6}"name": "nsindex",\n {6}"version": ")[^"]+/gm,
+    /(?<=^ {2}"version": "|^ {4}"(client)?": \{\n {6}"name": "[^"]+",\n {6}"version": ")[^"]+/gm,
   ],
+  ["client/package.json", /(?<=^ {2}"version": ")[^"]+/m],
   ["deploy/helm/nsindex/Chart.yaml", /(?<=^version: |^appVersion: ")[^"\n]+/gm],
   ["deploy/helm/nsindex/README.md", /(?<=registry\.example\/nsindex:)\S+/g],
 ];

@@ -1,0 +1,80 @@
+import type { LookupResult } from "./types.generated.ts";
+
+type Waiting = {
+  name: string;
+  resolve: (result: LookupResult) => void;
+  reject: (reason: unknown) => void;
+  /** Called if the caller does not wait any longer. */
+  leave?: (reason: unknown) => void;
+};
+
+/** Looks names up; the results have the order of the names. */
+type LookUp = (names: string[], signal: AbortSignal) => Promise<LookupResult[]>;
+
+// The service takes a thousand inputs of 100,000 characters in all.
+const maxNames = 500;
+const maxCharacters = 50_000;
+
+/**
+ * Collects names that are asked for in one turn of the event loop, and looks them up together. A caller's signal ends
+ * its own wait; that of the last caller ends the request.
+ */
+export function createBatcher(lookUp: LookUp) {
+  const waiting = new Set<Waiting>();
+
+  function flush(): void {
+    for (const batch of splitBatches(waiting)) void send(batch, lookUp);
+    waiting.clear();
+  }
+
+  return async (name: string, signal: AbortSignal | undefined): Promise<LookupResult> => {
+    signal?.throwIfAborted();
+    let stop = () => {};
+    try {
+      return await new Promise((resolve, reject) => {
+        const one: Waiting = { name, resolve, reject };
+        stop = () => {
+          waiting.delete(one);
+          one.leave?.(signal?.reason);
+          reject(signal?.reason);
+        };
+        signal?.addEventListener("abort", stop);
+        if (waiting.size === 0) setTimeout(flush, 0);
+        waiting.add(one);
+      });
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+  };
+}
+
+async function send(batch: readonly Waiting[], lookUp: LookUp): Promise<void> {
+  const controller = new AbortController();
+  let left = batch.length;
+  for (const one of batch)
+    one.leave = (reason) => {
+      left--;
+      if (left === 0) controller.abort(reason);
+    };
+  try {
+    const names = batch.map(({ name }) => name);
+    const results = await lookUp(names, controller.signal);
+    for (const [index, { resolve }] of batch.entries()) resolve(results[index] as LookupResult);
+  } catch (error) {
+    for (const { reject } of batch) reject(error);
+  }
+}
+
+function splitBatches(all: Iterable<Waiting>): Waiting[][] {
+  const batches: Waiting[][] = [];
+  let characters = 0;
+  for (const one of all) {
+    const last = batches.at(-1);
+    characters += one.name.length;
+    if (last === undefined || last.length === maxNames || characters > maxCharacters) {
+      batches.push([one]);
+      characters = one.name.length;
+    } else last.push(one);
+  }
+  return batches;
+}

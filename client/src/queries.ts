@@ -1,0 +1,78 @@
+import { infiniteQueryOptions, type Query, queryOptions } from "@tanstack/react-query";
+import type { Client } from "./index.ts";
+import type { List, Page } from "./list.ts";
+import type { StreamMessage } from "./messages.ts";
+import type * as Types from "./types.generated.ts";
+
+// Options of queries for servers and browsers: without React, so that server components can prefetch with them.
+
+/** The first member of all keys. Two indexes in one app need a query client each. */
+export const rootKey = "nsindex";
+
+// The client itself sends requests again.
+const common = { retry: false } as const;
+
+export const nameQuery = (client: Client, name: string) =>
+  queryOptions({
+    ...common,
+    queryKey: [rootKey, "name", name],
+    queryFn: ({ signal }) => client.name(name, { signal }),
+  });
+
+export const recordsQuery = (client: Client, name: string, query: Types.RecordsQuery = {}) =>
+  queryOptions({
+    ...common,
+    queryKey: [rootKey, "records", name, query],
+    queryFn: ({ signal }) => client.records(name, query, { signal }),
+  });
+
+export const primaryNameQuery = (client: Client, address: string, query: Types.PrimaryNameQuery = {}) =>
+  queryOptions({
+    ...common,
+    queryKey: [rootKey, "primaryName", address.toLowerCase(), query],
+    queryFn: ({ signal }) => client.primaryName(address, query, { signal }),
+  });
+
+const pagesOf = <T>(list: () => List<T>) => ({
+  ...common,
+  queryFn: ({ pageParam, signal }: { pageParam: string; signal: AbortSignal }) =>
+    list().page({ cursor: pageParam, signal }),
+  initialPageParam: "",
+  getNextPageParam: ({ next }: Page<T>) => next,
+});
+
+export const namesOfQuery = (client: Client, address: string, query: Types.PortfolioQuery = {}) =>
+  infiniteQueryOptions({
+    ...pagesOf(() => client.namesOf(address, query)),
+    queryKey: [rootKey, "namesOf", address.toLowerCase(), query],
+  });
+
+export const expiriesQuery = (client: Client, query: Types.ExpiriesQuery) =>
+  infiniteQueryOptions({
+    ...pagesOf(() => client.expiries(query)),
+    queryKey: [rootKey, "expiries", query],
+  });
+
+/**
+ * Whether a message of the stream may change what a query has read, by the cache keys of docs/events.md. A name is recognized by its text or by
+ * the namehash in its data.
+ */
+export function concernsQuery(
+  { event, data }: StreamMessage,
+  { queryKey, state }: Pick<Query, "queryKey"> & { state: { data: unknown } },
+): boolean {
+  const [root, kind, subject] = queryKey;
+  if (root !== rootKey || event === "heartbeat") return false;
+  // Entries that were final before the log began have no keys.
+  if (event === "must-refetch" || data.keys === undefined || kind === "expiries") return true;
+  const keys = new Set(data.keys);
+  if (kind === "namesOf" || kind === "primaryName")
+    return keys.has(`address:${subject}`) || keys.has("addresses");
+  const isSubject = ({ name }: { name?: string }) =>
+    name !== undefined && name === String(subject).toLowerCase();
+  if (event === "event" && isSubject(data)) return true;
+  if (event === "healed" && data.names.some(isSubject)) return true;
+  const { namehash } = (state.data ?? {}) as { namehash?: string };
+  // Of records, and of a name that was unknown, the namehash is not known.
+  return namehash === undefined ? event === "reverted" : keys.has(`name:${namehash}`);
+}

@@ -1,0 +1,110 @@
+"use client";
+
+import {
+  type Query,
+  type QueryClient,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { createContext, createElement, type ReactNode, useContext, useEffect, useRef } from "react";
+import type { Client } from "./index.ts";
+import type { StreamMessage } from "./messages.ts";
+import {
+  concernsQuery,
+  expiriesQuery,
+  nameQuery,
+  namesOfQuery,
+  primaryNameQuery,
+  recordsQuery,
+  rootKey,
+} from "./queries.ts";
+import type * as Types from "./types.generated.ts";
+
+const ClientContext = createContext<Client | undefined>(undefined);
+
+/** Gives the hooks below it their client. It stands inside of a `QueryClientProvider`. */
+export const IndexProvider = ({ client, children }: { client: Client; children?: ReactNode }): ReactNode =>
+  createElement(ClientContext.Provider, { value: client }, children);
+
+/** The client of the nearest `IndexProvider`. */
+export function useIndex(): Client {
+  const client = useContext(ClientContext);
+  if (client === undefined) throw new Error("There is no IndexProvider above this component");
+  return client;
+}
+
+/** A name; null if the index has never seen it. Without a name nothing is read. */
+export const useName = (name: string | undefined) =>
+  useQuery({ ...nameQuery(useIndex(), name ?? ""), enabled: Boolean(name) });
+
+/** Records of a name by key. */
+export const useRecords = (name: string | undefined, query?: Types.RecordsQuery) =>
+  useQuery({ ...recordsQuery(useIndex(), name ?? "", query), enabled: Boolean(name) });
+
+/** The primary name of an address: its claim and what the chain says of it. */
+export const usePrimaryName = (address: string | undefined, query?: Types.PrimaryNameQuery) =>
+  useQuery({ ...primaryNameQuery(useIndex(), address ?? "", query), enabled: Boolean(address) });
+
+/** Names of an address by pages: `data.pages`, `fetchNextPage`. */
+export const useNamesOf = (address: string | undefined, query?: Types.PortfolioQuery) =>
+  useInfiniteQuery({ ...namesOfQuery(useIndex(), address ?? "", query), enabled: Boolean(address) });
+
+/** Names by deadline, by pages. */
+export const useExpiries = (query: Types.ExpiriesQuery) => useInfiniteQuery(expiriesQuery(useIndex(), query));
+
+type NameEventsOptions = {
+  /** Which events; all without. A filter leaves queries as they are whose events it excludes. */
+  query?: Omit<Types.StreamQuery, "after" | "from"> | undefined;
+  onMessage?: ((message: StreamMessage) => void) | undefined;
+  /** Called with what ends the stream, or breaks it for a moment. */
+  onError?: ((error: unknown) => void) | undefined;
+  enabled?: boolean | undefined;
+};
+
+/**
+ * Follows name events while the component is mounted, and reads anew what a message concerns. Once it is connected it reads everything anew:
+ * what happened before is in no message. It takes one connection: use it once, near the root.
+ */
+export function useNameEvents({ query = {}, enabled = true, ...callbacks }: NameEventsOptions = {}): void {
+  const client = useIndex();
+  const queries = useQueryClient();
+  const latest = useRef(callbacks);
+  useEffect(() => {
+    latest.current = callbacks;
+  });
+  const filter = JSON.stringify(query);
+  useEffect(() => {
+    if (!enabled) return;
+    const { signal, abort } = createStop();
+    const onBreak = (error: unknown) => latest.current.onError?.(error);
+    const follow = async (): Promise<void> => {
+      let isConnected = false;
+      for await (const message of client.stream(JSON.parse(filter), { signal, onBreak })) {
+        latest.current.onMessage?.(message);
+        const isFirst: boolean = !isConnected && message.event === "heartbeat";
+        isConnected ||= isFirst;
+        void readAnew(queries, (one) =>
+          isFirst ? one.queryKey[0] === rootKey : concernsQuery(message, one),
+        );
+        if (message.event === "must-refetch") return follow();
+      }
+    };
+    follow().catch(onBreak);
+    return abort;
+  }, [client, queries, filter, enabled]);
+}
+
+// A first read that is under way would not begin anew, and may be of the time before.
+async function readAnew(queries: QueryClient, predicate: (query: Query) => boolean): Promise<void> {
+  const first = queries.getQueryCache().findAll({ predicate, fetchStatus: "fetching" });
+  await Promise.allSettled(
+    first.map(({ state, promise }) => (state.data === undefined ? promise : undefined)),
+  );
+  await queries.invalidateQueries({ predicate });
+}
+
+function createStop() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
