@@ -3,7 +3,6 @@
 import {
   type GraphQLSchema,
   type GraphQLType,
-  isEnumType,
   isInterfaceType,
   isListType,
   isNonNullType,
@@ -17,6 +16,8 @@ type Schema = Record<string, unknown> & {
   items?: Schema;
   anyOf?: Schema[];
   enum?: string[];
+  pattern?: string;
+  description?: string;
 };
 type Operation = {
   parameters?: { name: string; in: string; required: boolean; description?: string; schema: Schema }[];
@@ -43,13 +44,13 @@ const responseTypes: Readonly<Record<string, string>> = {
   PrimaryName: "get /v1/addresses/{address}/primary-name data",
   PrimaryNames: "get /api/resolve/primary-names/{address}",
   Permission: "get /v1/permissions data items",
+  ChainAccount: "get /api/name-tokens registeredNameTokens tokens items token contract",
   Price: "get /api/registrar-actions registrarActions items action pricing total anyOf",
   RegistrarAction: "get /api/registrar-actions registrarActions items",
   NameTokens: "get /api/name-tokens registeredNameTokens",
 };
 
 const queryTypes: Readonly<Record<string, string>> = {
-  NameQuery: "/v1/names/{name}",
   RecordsQuery: "/v1/names/{name}/records",
   SubnamesQuery: "/v1/names/{name}/subnames",
   HistoryQuery: "/v1/names/{name}/history",
@@ -77,16 +78,16 @@ const operationOf = (document: Document, method: string, path: string): Operatio
 
 function responseSchema(document: Document, place: string): Schema {
   const [method = "", path = "", ...members] = place.split(" ");
-  let schema = operationOf(document, method, path).responses["200"]?.content["application/json"]?.schema;
+  const { responses } = operationOf(document, method, path);
+  let schema = responses["200"]?.content["application/json"]?.schema ?? {};
   for (const member of members) {
-    if (member === "items") schema = schema?.items;
-    else if (member === "anyOf") schema = schema?.anyOf?.[0];
-    else
-      schema = [schema, ...(schema?.anyOf ?? [])].find((one) => one?.properties?.[member])?.properties?.[
-        member
-      ];
+    const variants = [schema, ...(schema.anyOf ?? [])].map(({ items, anyOf, properties }) =>
+      member === "items" ? items : member === "anyOf" ? anyOf?.[0] : properties?.[member],
+    );
+    const found = variants.find((one) => one !== undefined);
+    if (found === undefined) throw new Error(`The document has no ${place}`);
+    schema = found;
   }
-  if (schema === undefined) throw new Error(`The document has no ${place}`);
   return schema;
 }
 
@@ -95,7 +96,7 @@ function querySchema(document: Document, path: string): Schema {
     (one) => one.in === "query" && !ownParameters.includes(one.name) && one.schema.enum?.join() !== "latest",
   );
   const members = parameters.map(({ name, schema, description }) => {
-    const isNumber = schema["pattern"]?.toString().includes("\\d") || description?.includes("Unix seconds");
+    const isNumber = schema.pattern?.includes("\\d") || description?.includes("Unix seconds");
     return [name, { ...inputSchema(schema, isNumber), description }];
   });
   const required = parameters.filter((one) => one.required).map(({ name }) => name);
@@ -111,31 +112,26 @@ function inputSchema({ enum: words, anyOf }: Schema, isNumber: boolean | undefin
 
 const withoutDescription = ({ description: _, ...schema }: Schema) => JSON.stringify(schema);
 
-// Schemas that have a name become references to it, and enums become open. An enum that tells variants apart stays
-// closed: an open one would narrow nothing.
-function shapeSchema(value: unknown, names: ReadonlyMap<string, string>, isRoot: boolean): unknown {
+// Schemas that have a name become references to it. Enums become open; those that tell variants apart stay closed: an
+// open one would narrow nothing.
+function shapeSchema(value: unknown, names: ReadonlyMap<string, string>, isRoot = false): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one) => shapeSchema(one, names, false));
+  if (Array.isArray(value)) return value.map((one) => shapeSchema(one, names));
   const schema = value as Schema;
+  const { enum: words = [], description, pattern } = schema;
   const name = isRoot ? undefined : names.get(withoutDescription(schema));
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}`, description: schema.description };
-  const { enum: words, ...rest } = schema;
-  if (words !== undefined && words.length > 1) return { ...rest, "x-words": words };
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, one]) => [
-      key,
-      key === "anyOf"
-        ? (one as Schema[]).map((variant) => shapeVariant(variant, names))
-        : shapeSchema(one, names, false),
-    ]),
-  );
-}
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}`, description };
+  if (pattern?.startsWith("^0x")) return { type: "string", "x-type": "Hex" };
+  if (words.length > 1) return { type: "string", description, "x-type": "Word", "x-words": words };
+  const shaped = Object.entries(schema).map(([key, one]) => [key, shapeSchema(one, names)]);
+  return { ...Object.fromEntries(shaped), ...(schema.anyOf && { anyOf: schema.anyOf.map(shapeVariant) }) };
 
-function shapeVariant(variant: Schema, names: ReadonlyMap<string, string>): unknown {
-  const shaped = shapeSchema(variant, names, false) as Schema;
-  const { action, kind } = variant.properties ?? {};
-  const closed = { ...(action && { action }), ...(kind && { kind }) };
-  return shaped.properties ? { ...shaped, properties: { ...shaped.properties, ...closed } } : shaped;
+  function shapeVariant(variant: Schema): unknown {
+    const one = shapeSchema(variant, names) as Schema;
+    const { action, kind } = variant.properties ?? {};
+    const closed = { ...(action && { action }), ...(kind && { kind }) };
+    return one.properties ? { ...one, properties: { ...one.properties, ...closed } } : one;
+  }
 }
 
 /** src/types.generated.ts: aliases of what the endpoints return and take. */
@@ -150,81 +146,53 @@ export async function generateTypes(document: Document): Promise<string> {
   ]);
   const nodes = await openapiTS(
     { openapi: "3.1.0", info: { title: "", version: "" }, paths: {}, components: { schemas } } as never,
-    { transform: (schema) => ("x-words" in schema ? wordsType(schema["x-words"] as string[]) : undefined) },
+    { transform: (schema) => ("x-type" in schema ? typeOf(schema) : undefined) },
   );
-  const aliases = Object.entries(schemasIn(nodes)).map(([name, type]) => {
-    const modifier = ts.factory.createModifier(ts.SyntaxKind.ExportKeyword);
-    return ts.factory.createTypeAliasDeclaration([modifier], name, undefined, type);
-  });
-  const text = aliases
-    .map((alias) => (isQuery(alias.name.text) ? allowUndefined(astToString(alias)) : astToString(alias)))
-    .join("")
+  const [, members = ""] = /^ {4}schemas: \{\n(.*?)^ {4}\};$/ms.exec(astToString(nodes)) ?? [];
+  const text = members
+    .replaceAll(/^ {8}(\w+): /gm, "\nexport type $1 = ")
     .replaceAll(/components\["schemas"\]\["(\w+)"\]/g, "$1")
-    .replaceAll(/^ *\/\*\* @(enum|constant)\b.*\n|^ *\* @(enum|constant)\b.*\n/gm, "")
+    .replaceAll(/^ *(\/\*)?\*+ @(enum|constant)\b.*\n/gm, "")
     .replaceAll(/@description /g, "")
     .replaceAll(/\/\*\*\n *\* (.*)\n *\*\//g, "/** $1 */")
-    .replaceAll(/^( {4})+/gm, (indent) => indent.slice(indent.length / 2))
-    .replaceAll(/^export/gm, "\nexport");
+    .replaceAll(/^ {8}( *)/gm, (_, indent) => indent.slice(indent.length / 2))
+    // For callers with `exactOptionalPropertyTypes`, who pass on what they may not have.
+    .replaceAll(/^export type \w+Query = .*?^\};/gms, (one) =>
+      one.replaceAll(/(\?: .*);$/gm, "$1 | undefined;"),
+    );
   return `${header("the OpenAPI document")}
 /** One of these words, or one that a later service adds. */
 export type Word<T extends string> = T | (string & {});
+
+/** An address, a hash or other bytes, in lower case. */
+export type Hex = \`0x\${string}\`;
 ${text}`;
 }
 
-const isQuery = (name: string) => Object.hasOwn(queryTypes, name);
-
-// For callers with `exactOptionalPropertyTypes`, who pass on what they may not have.
-const allowUndefined = (text: string) => text.replaceAll(/^( +\w+\?: .*);$/gm, "$1 | undefined;");
-
-function wordsType(words: readonly string[]): ts.TypeNode {
-  const literals = words.map((word) =>
-    ts.factory.createLiteralTypeNode(ts.factory.createStringLiteral(word)),
-  );
-  return ts.factory.createTypeReferenceNode("Word", [ts.factory.createUnionTypeNode(literals)]);
+function typeOf(schema: object): ts.TypeNode {
+  const { "x-type": name, "x-words": words } = schema as { "x-type": string; "x-words"?: string[] };
+  const { createLiteralTypeNode, createStringLiteral, createUnionTypeNode } = ts.factory;
+  const literals = words?.map((word) => createLiteralTypeNode(createStringLiteral(word)));
+  return ts.factory.createTypeReferenceNode(name, literals && [createUnionTypeNode(literals)]);
 }
 
 const header = (source: string) => `// Generated from ${source} by generate.ts. Do not edit.\n`;
 
-function schemasIn(nodes: readonly ts.Node[]): Record<string, ts.TypeNode> {
-  const found: Record<string, ts.TypeNode> = {};
-  for (const node of nodes) {
-    if (!ts.isInterfaceDeclaration(node) || node.name.text !== "components") continue;
-    const [schemas] = node.members.filter(ts.isPropertySignature);
-    if (schemas?.type === undefined || !ts.isTypeLiteralNode(schemas.type)) continue;
-    for (const member of schemas.type.members)
-      if (ts.isPropertySignature(member) && member.type && ts.isIdentifier(member.name))
-        found[member.name.text] = member.type;
-  }
-  return found;
-}
-
-const scalars: Readonly<Record<string, string>> = { Int: "number", Int8: "string", Boolean: "boolean" };
+const scalars: Readonly<Record<string, string>> = { Int: "number", Boolean: "boolean" };
 
 function typeText(type: GraphQLType): string {
   if (isNonNullType(type)) return typeText(type.ofType).replace(/ \| null$/, "");
-  if (isListType(type)) return `${arrayOf(typeText(type.ofType))} | null`;
-  const isOwn = isObjectType(type) || isInterfaceType(type) || isEnumType(type);
+  if (isListType(type)) return `${typeText(type.ofType).replace(/.* \| null$/, "($&)")}[] | null`;
+  const isOwn = isObjectType(type) || isInterfaceType(type);
   return `${isOwn ? type.name : (scalars[String(type)] ?? "string")} | null`;
 }
 
-const arrayOf = (type: string) => (type.includes("|") ? `(${type})[]` : `${type}[]`);
-
-/** src/subgraph.generated.ts: objects and enums of the schema at /subgraph; big integers and bytes are strings. */
+/** src/subgraph.generated.ts: the objects of the schema at /subgraph; big integers, bytes and enums are strings. */
 export function generateSubgraphTypes(schema: GraphQLSchema): string {
   const types = Object.values(schema.getTypeMap()).filter(
-    ({ name }) => !/^(__|Query$|Subscription$)/.test(name),
+    ({ name }) => !/^(__|Query|Subscription)/.test(name),
   );
   const declarations = types.flatMap((type) => {
-    if (isEnumType(type)) {
-      // Fields by which entities are ordered: they are in the objects.
-      if (type.name.endsWith("_orderBy")) return [];
-      return [
-        `export type ${type.name} = ${type
-          .getValues()
-          .map(({ name }) => `"${name}"`)
-          .join(" | ")};`,
-      ];
-    }
     if (!isObjectType(type) && !isInterfaceType(type)) return [];
     const fields = Object.values(type.getFields());
     const members = fields.map((field) => `  ${field.name}: ${typeText(field.type)};`);

@@ -76,7 +76,8 @@ export function useNameEvents({ query = {}, enabled = true, ...callbacks }: Name
   const filter = JSON.stringify(query);
   useEffect(() => {
     if (!enabled) return;
-    const { signal, abort } = createStop();
+    const controller = new AbortController();
+    const { signal } = controller;
     const onBreak = (error: unknown) => latest.current.onError?.(error);
     const follow = async (): Promise<void> => {
       let isConnected = false;
@@ -91,7 +92,7 @@ export function useNameEvents({ query = {}, enabled = true, ...callbacks }: Name
       }
     };
     follow().catch(onBreak);
-    return abort;
+    return () => controller.abort();
   }, [client, queries, filter, enabled]);
 }
 
@@ -102,9 +103,4 @@ async function readAnew(queries: QueryClient, predicate: (query: Query) => boole
     first.map(({ state, promise }) => (state.data === undefined ? promise : undefined)),
   );
   await queries.invalidateQueries({ predicate });
-}
-
-function createStop() {
-  const controller = new AbortController();
-  return { signal: controller.signal, abort: () => controller.abort() };
 }

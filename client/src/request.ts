@@ -40,6 +40,12 @@ export function createRequester({ url, fetch: given, apiKey, retries = 2 }: Clie
     blocks.set(id, Math.max(blocks.get(id) ?? 0, block));
   }
 
+  /** After a reorganization the chain may be shorter: its blocks after this one are not asked for any longer. */
+  function revertTo(chainId: number, block: number): void {
+    const id = String(chainId);
+    if ((blocks.get(id) ?? 0) > block) blocks.set(id, block);
+  }
+
   function buildUrl(path: string, query: Query): string {
     const parameters = new URLSearchParams();
     for (const [name, value] of Object.entries(query))
@@ -94,7 +100,7 @@ export function createRequester({ url, fetch: given, apiKey, retries = 2 }: Clie
     }
   }
 
-  return { base, open, ask, requireBlock };
+  return { base, open, ask, requireBlock, revertTo };
 }
 
 async function readText(response: Response, signal: AbortSignal | undefined): Promise<string> {

@@ -86,6 +86,24 @@ test("reads messages in any pieces and line ends, comments and kinds that it doe
   }
 });
 
+test("after a reorganization nothing of the blocks that it removed is waited for", async () => {
+  const asked: (string | null)[] = [];
+  const url = await startServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "", "http://localhost");
+    const reverted = { chain_id: 1, last_valid_block: 9, ids: [], keys: [] };
+    if (pathname === "/v1/events/stream") return void begin(response, entry("1", "reverted", reverted) + end);
+    asked.push(searchParams.get("min_block"));
+    response.setHeader("content-type", "application/json");
+    response.end('{"data":{},"meta":{"as_of":{"1":{"block_number":12},"10":{"block_number":5}}}}');
+  });
+  const client = createClient({ url });
+  await client.get("/v1/names/a.eth");
+  await readAll(client.stream());
+  await client.get("/v1/names/a.eth");
+  await client.get("/v1/names/a.eth");
+  expect(asked).toEqual([null, "1:9,10:5", "1:12,10:5"]);
+});
+
 test.each([
   [
     "a bad filter",

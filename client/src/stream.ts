@@ -32,6 +32,8 @@ export async function* streamEvents(
       for await (const message of connect(requester, { ...query, after }, connection, silence)) {
         [failures, silent] = [0, 0];
         after = message.id ?? after;
+        if (message.event === "reverted")
+          requester.revertTo(message.data.chain_id, message.data.last_valid_block);
         yield message;
         if (message.event === "must-refetch") return;
         if (signal?.aborted) return;
@@ -46,7 +48,9 @@ export async function* streamEvents(
       signal?.removeEventListener("abort", stop);
     }
     onBreak?.(reason);
-    await sleep(waitAfter(reason, failures++), signal).catch(() => undefined);
+    // Whatever a proxy asks for, it is neither at once nor tomorrow.
+    const wait = Math.min(60, Math.max(0.25, waitAfter(reason, failures++)));
+    await sleep(wait, signal).catch(() => undefined);
   }
 }
 

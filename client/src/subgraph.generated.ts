@@ -1,11 +1,5 @@
 // Generated from the schema of /subgraph by generate.ts. Do not edit.
 
-export type OrderDirection = "asc" | "desc";
-
-export type _SubgraphErrorPolicy_ = "allow" | "deny";
-
-export type Aggregation_interval = "hour" | "day";
-
 export type _Block_ = {
   hash: string | null;
   number: number;

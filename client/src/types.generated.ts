@@ -3,6 +3,9 @@
 /** One of these words, or one that a later service adds. */
 export type Word<T extends string> = T | (string & {});
 
+/** An address, a hash or other bytes, in lower case. */
+export type Hex = `0x${string}`;
+
 export type Meta = {
   as_of?: {
     [key: string]: {
@@ -37,8 +40,7 @@ export type PageInfo = {
 
 export type Contract = {
   chain_id: number;
-  /** Address, lower case */
-  address: string;
+  address: Hex;
 };
 
 export type WrapperFuses = {
@@ -87,15 +89,12 @@ export type Name = {
   name: string;
   display_name: string;
   namespace: string;
-  /** 32 bytes of hex, lower case */
-  namehash: string;
+  namehash: Hex;
   read_status?: "ok";
   status?: Word<"active" | "expired" | "released" | "unregistered">;
   in_grace?: boolean;
-  /** Address, lower case */
-  owner?: string;
-  /** Address, lower case */
-  manager?: string;
+  owner?: Hex;
+  manager?: Hex;
   registered_at?: string;
   created_at?: string;
   expires_at?: string | null;
@@ -119,11 +118,10 @@ export type Name = {
   version?: Word<"v1" | "v2">;
   reserved?: boolean;
   migrated_at?: string;
-  registry_path?: string[];
+  registry_path?: Hex[];
   subregistry?: Contract;
   lapsed_registration?: {
-    /** Address, lower case */
-    owner?: string;
+    owner?: Hex;
     held_through?: Word<"registrar" | "wrapper" | "registry">;
     released_at?: string;
     release_kind?: Word<"expired" | "unregistered">;
@@ -157,11 +155,9 @@ export type Name = {
       contenthash: string;
     };
   };
-  /** Address, lower case */
-  primary_address?: string;
+  primary_address?: Hex;
   unresolvable_reason?: Word<"no_live_ens_v2_entry" | "ens_v2_path_no_resolver">;
-  /** 32 bytes of hex, lower case */
-  labelhash?: string;
+  labelhash?: Hex;
   chain_id?: number;
   network?: string;
   subname_count?: number;
@@ -180,8 +176,7 @@ export type Name = {
     record_key: string;
   }[];
   role_summary?: {
-    /** Address, lower case */
-    address: string;
+    address: Hex;
     grants: {
       grant_scope: GrantScope;
       powers: string[];
@@ -213,8 +208,7 @@ export type Power = Word<"registrar" | "register_reserved" | "set_parent" | "unr
 
 export type EntryData = {
   action: "registration_granted";
-  /** Address, lower case */
-  registrant?: string;
+  registrant?: Hex;
   /** Unix seconds; null with a reason */
   expires_at?: string | null;
   expires_at_reason?: Word<"no_expiry" | "not_set" | "released">;
@@ -222,8 +216,7 @@ export type EntryData = {
   token_id?: string;
   /** Of an entry in ENSv2: its token ids without their last 32 bits */
   canonical_id?: string;
-  /** Caller of the ENSv2 registry */
-  sender?: string;
+  sender?: Hex;
   action_id?: string;
   action_role?: "registered";
   /** In wei; in ENSv2 in units of `payment_token` */
@@ -231,8 +224,7 @@ export type EntryData = {
   base_cost?: string;
   premium?: string;
   payment_token?: Contract;
-  /** 32 bytes of hex, lower case */
-  referrer?: string;
+  referrer?: Hex;
 } | {
   action: "registration_renewed";
   /** Unix seconds; null with a reason */
@@ -243,8 +235,7 @@ export type EntryData = {
   base_cost?: string;
   premium?: string;
   payment_token?: Contract;
-  /** 32 bytes of hex, lower case */
-  referrer?: string;
+  referrer?: Hex;
   /** Of an entry in ENSv2: its token ids without their last 32 bits */
   canonical_id?: string;
 } | {
@@ -263,22 +254,17 @@ export type EntryData = {
   fuses?: number;
 } | {
   action: "token_transferred";
-  /** Address, lower case */
-  from?: string;
-  /** Address, lower case */
-  to?: string;
-  /** Account that moved the token of the name wrapper or of ENSv2 */
-  operator?: string;
+  from?: Hex;
+  to?: Hex;
+  operator?: Hex;
   /** The token in ENSv2 at the event */
   token_id?: string;
   /** Of an entry in ENSv2: its token ids without their last 32 bits */
   canonical_id?: string;
 } | {
   action: "authority_changed" | "name_wrapped" | "name_unwrapped";
-  /** Address, lower case */
-  owner?: string;
-  /** 32 bytes of hex, lower case */
-  node?: string;
+  owner?: Hex;
+  node?: Hex;
   /** 32 bits, unsigned */
   fuses?: number;
   /** Unix seconds; null with a reason */
@@ -290,8 +276,7 @@ export type EntryData = {
   resolver?: Contract;
   /** Of an entry in ENSv2: its token ids without their last 32 bits */
   canonical_id?: string;
-  /** Caller of the ENSv2 registry */
-  sender?: string;
+  sender?: Hex;
 } | {
   action: "record_changed" | "record_version_changed";
   /** `addr:60`, `text:url`, `contenthash`, `name` or `abi:1` */
@@ -302,19 +287,16 @@ export type EntryData = {
   record_version?: string;
   /** Absent if cleared */
   resolver?: Contract;
-  /** 32 bytes of hex, lower case */
-  node?: string;
+  node?: Hex;
 } | {
   action: "primary_name_recorded";
-  /** Address, lower case */
-  address?: string;
+  address?: Hex;
   coin_type?: number;
   name?: string;
   name_status?: Word<"set" | "cleared">;
 } | {
   action: "permission_changed";
-  /** Address, lower case */
-  address?: string;
+  address?: Hex;
   /** `registry`: of an entry; `root`: of a whole registry, which `detail` names */
   grant_scope?: GrantScope;
   /** All powers of the account after the event */
@@ -335,12 +317,10 @@ export type EntryData = {
   subregistry?: Contract;
   /** Of an entry in ENSv2: its token ids without their last 32 bits */
   canonical_id?: string;
-  /** Caller of the ENSv2 registry */
-  sender?: string;
+  sender?: Hex;
 } | {
   action: "migration_applied";
-  /** Address, lower case */
-  registrant?: string;
+  registrant?: Hex;
   /** Unix seconds; null with a reason */
   expires_at?: string | null;
   expires_at_reason?: Word<"no_expiry" | "not_set" | "released">;
@@ -348,8 +328,7 @@ export type EntryData = {
   token_id?: string;
   /** Of an entry in ENSv2: its token ids without their last 32 bits */
   canonical_id?: string;
-  /** Caller of the ENSv2 registry */
-  sender?: string;
+  sender?: Hex;
   action_id?: string;
   action_role?: "registered";
   migration_path?: Word<"unwrapped" | "unlocked_wrapped" | "locked_wrapped" | "locked_child" | "emancipated_child">;
@@ -362,16 +341,14 @@ export type EntryData = {
   token_id?: string;
   /** Of an entry in ENSv2: its token ids without their last 32 bits */
   canonical_id?: string;
-  /** 32 bytes of hex, lower case */
-  node?: string;
+  node?: Hex;
 };
 
 export type HistoryEntry = {
   id: string;
   type: Word<"registration" | "renewal" | "release" | "expiry" | "transfer" | "authority" | "resolver" | "record" | "primary_name" | "permission" | "subregistry" | "migration" | "reservation">;
   name?: string;
-  /** Absent for roles on a whole registry, which belong to no name */
-  namehash?: string;
+  namehash?: Hex;
   namespace: string;
   chain_id: number;
   registration_id: string | null;
@@ -380,7 +357,7 @@ export type HistoryEntry = {
   transaction_hash: string | null;
   log_index: number | null;
   kind?: Word<"WrappedTransfer" | "Transfer" | "NewOwner" | "NameWrapped" | "NameUnwrapped" | "NewResolver" | "FusesSet" | "ExpiryExtended" | "NameRegistered" | "NameRenewed" | "NameTransferred" | "AuthorisationChanged" | "AddrChanged" | "MulticoinAddrChanged" | "NameChanged" | "ReverseNameChanged" | "AbiChanged" | "PubkeyChanged" | "TextChanged" | "ContenthashChanged" | "InterfaceChanged" | "VersionChanged" | "LabelRegistered" | "Migration" | "LabelReserved" | "LabelUnregistered" | "ExpiryUpdated" | "TransferSingle" | "TransferBatch" | "ResolverUpdated" | "SubregistryUpdated" | "EACRolesChanged" | "RootPermissionChanged" | "NameForAddrChanged" | "Release">;
-  contract_address?: string | null;
+  contract_address?: Hex | null;
   data?: EntryData;
   subject?: Word<"name" | "child">;
   /** With `after`: docs/events.md */
@@ -398,8 +375,7 @@ export type Reverted = {
 
 export type Healed = {
   names: {
-    /** 32 bytes of hex, lower case */
-    namehash: string;
+    namehash: Hex;
     name?: string;
   }[];
   /** Their cache keys */
@@ -434,8 +410,7 @@ export type NameRecords = {
 };
 
 export type PrimaryName = {
-  /** Address, lower case */
-  address: string;
+  address: Hex;
   coin_type: number;
   namespace: string;
   answers: {
@@ -473,8 +448,7 @@ export type PrimaryNames = {
 };
 
 export type Permission = {
-  /** Address, lower case */
-  address: string;
+  address: Hex;
   grant_scope: GrantScope;
   powers: string[];
   registration_id: string;
@@ -483,7 +457,7 @@ export type Permission = {
   /** The one record that the powers are limited to */
   record_resource?: {
     kind: Word<"address" | "text" | "data" | "abi" | "interface" | "argument">;
-    hash: string;
+    hash: Hex;
     coin_type?: number;
     coin_type_decimal?: string;
     key?: string;
@@ -493,7 +467,7 @@ export type Permission = {
     interface_id?: string;
     selectors?: {
       kind: Word<"address" | "text" | "data" | "abi" | "interface">;
-      hash: string;
+      hash: Hex;
       coin_type?: number;
       coin_type_decimal?: string;
       key?: string;
@@ -515,16 +489,17 @@ export type Permission = {
   };
 };
 
+export type ChainAccount = {
+  chainId: number;
+  address: Hex;
+};
+
 export type Price = {
   /** ETH, except in ENSv2, where names are paid for in tokens; `ERC20` is a token without a known symbol */
   currency: Word<"ETH" | "WETH" | "USDC" | "DAI" | "ERC20">;
   /** Wei, or the smallest unit of the token */
   amount: string;
-  token?: {
-    chainId: number;
-    /** Address, lower case */
-    address: string;
-  };
+  token?: ChainAccount;
 };
 
 export type RegistrarAction = {
@@ -535,20 +510,13 @@ export type RegistrarAction = {
     version?: Word<"v1" | "v2">;
     /** Seconds */
     incrementalDuration: number;
-    /** Address, lower case */
-    registrant: string;
+    registrant: Hex;
     registrationLifecycle: {
       subregistry: {
-        subregistryId: {
-          chainId: number;
-          /** Address, lower case */
-          address: string;
-        };
-        /** 32 bytes of hex, lower case */
-        node: string;
+        subregistryId: ChainAccount;
+        node: Hex;
       };
-      /** 32 bytes of hex, lower case */
-      node: string;
+      node: Hex;
       /** Unix seconds */
       expiresAt: number;
       /** Generation in force; absent if neither is, or if ENSv2 is not indexed */
@@ -565,44 +533,33 @@ export type RegistrarAction = {
       total: Price | null;
     };
     referral: {
-      encodedReferrer: string | null;
+      encodedReferrer: Hex | null;
       /** The zero address if the encoded value is not an address */
-      decodedReferrer: string | null;
+      decodedReferrer: Hex | null;
     };
     block: {
       /** Unix seconds */
       timestamp: number;
       number: number;
     };
-    /** 32 bytes of hex, lower case */
-    transactionHash: string;
+    transactionHash: Hex;
     eventIds: string[];
   };
   name: string;
 };
 
 export type NameTokens = {
-  /** 32 bytes of hex, lower case */
-  domainId: string;
+  domainId: Hex;
   name: string;
   tokens: {
     token: {
       assetNamespace: Word<"erc721" | "erc1155">;
-      contract: {
-        chainId: number;
-        /** Address, lower case */
-        address: string;
-      };
-      /** 32 bytes of hex, lower case */
-      tokenId: string;
+      contract: ChainAccount;
+      tokenId: Hex;
     };
     ownership: {
       ownershipType: Word<"namewrapper" | "fully-onchain" | "burned" | "unknown">;
-      owner: {
-        chainId: number;
-        /** Address, lower case */
-        address: string;
-      };
+      owner: ChainAccount;
     };
     mintStatus: Word<"minted" | "burned">;
   }[];
@@ -616,16 +573,6 @@ export type NameTokens = {
   isExpired?: boolean;
   /** Unix seconds */
   accurateAsOf: number;
-};
-
-export type NameQuery = {
-  /** `ens`, `basenames`, `lineanames` or `threedns` */
-  namespace?: string | undefined;
-  include?: string | undefined;
-  source?: "indexed" | undefined;
-  /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
-  at?: string | number | undefined;
-  finality?: "latest" | "safe" | "finalized" | undefined;
 };
 
 export type RecordsQuery = {

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { namehash } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -277,11 +277,22 @@ describe("examples", () => {
   });
 
   test.skipIf(chromiumPath === undefined)("a wallet, in a browser", async () => {
+    const port = String(await freePort());
+    const args = [join(root, "examples/run.ts"), "wallet", port];
+    const wallet = startServiceProcess({
+      name: "wallet",
+      args,
+      cwd: root,
+      env: { PATH: process.env["PATH"] },
+    });
     const browser = await startBrowser(chromiumPath ?? "");
     try {
-      const url = pathToFileURL(join(root, "examples/wallet/index.html"));
-      url.search = String(new URLSearchParams({ index: `http://localhost:${ports.PORT}`, address: account }));
-      const { page, complaints } = await browser.open(url.href);
+      await waitWhileRunning([wallet], "the wallet's URL", async () => {
+        const [line = "no output"] = wallet.lastLines();
+        return line.startsWith("http:") ? { done: true } : { state: line };
+      });
+      const query = new URLSearchParams({ index: `http://localhost:${ports.PORT}`, address: account });
+      const { page, complaints } = await browser.open(`http://localhost:${port}/?${query}`);
       const listed = (name: string) => page.getByRole("list", { name }).getByRole("button");
       await listed("Names of the address").first().waitFor();
       expect(await listed("Names of the address").allTextContents()).toEqual(ownedNames);
@@ -321,6 +332,7 @@ describe("examples", () => {
       await page.getByText("address must be a 0x-prefixed 20-byte hex string").waitFor();
     } finally {
       await browser.close();
+      await wallet.stop();
     }
   });
 
