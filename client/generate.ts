@@ -178,13 +178,11 @@ function typeOf(schema: object): ts.TypeNode {
 
 const header = (source: string) => `// Generated from ${source} by generate.ts. Do not edit.\n`;
 
-const scalars: Readonly<Record<string, string>> = { Int: "number", Boolean: "boolean" };
-
 function typeText(type: GraphQLType): string {
   if (isNonNullType(type)) return typeText(type.ofType).replace(/ \| null$/, "");
   if (isListType(type)) return `${typeText(type.ofType).replace(/.* \| null$/, "($&)")}[] | null`;
   const isOwn = isObjectType(type) || isInterfaceType(type);
-  return `${isOwn ? type.name : (scalars[String(type)] ?? "string")} | null`;
+  return `${isOwn ? type.name : ({ Int: "number", Boolean: "boolean" }[String(type)] ?? "string")} | null`;
 }
 
 /** src/subgraph.generated.ts: the objects of the schema at /subgraph; big integers, bytes and enums are strings. */

@@ -65,6 +65,11 @@ test.each<[string, object, string]>([
     { headers: { ...headers, "webhook-signature": "v1,*" } },
     "No signature is valid",
   ],
+  [
+    "a short signature",
+    { secret: undefined, publicKey, headers: { ...headers, "webhook-signature": "v1a,AAAA" } },
+    "No signature is valid",
+  ],
   ["an old timestamp", { now: now + 301_000 }, "webhook-timestamp is more than 300 seconds off: 1614265330"],
   ["a timestamp of the future", { now: now - 301_000 }, "more than 300 seconds off"],
   ["no number", { headers: { ...headers, "webhook-timestamp": "1e9" } }, "more than 300 seconds off"],

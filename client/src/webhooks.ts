@@ -1,3 +1,4 @@
+import { parseObject } from "./errors.ts";
 import type { WebhookMessage } from "./messages.ts";
 
 export type { Reminder, WebhookMessage } from "./messages.ts";
@@ -42,10 +43,31 @@ export async function verifyWebhook({
     throw new WebhookError(`webhook-timestamp is more than ${tolerance} seconds off: ${timestamp}`);
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
   const signed = Uint8Array.from([...new TextEncoder().encode(`${id}.${timestamp}.`), ...bytes]);
-  const keys = await importKeys(secret, publicKey);
-  if (!(await hasSignature(signatures, signed, keys))) throw new WebhookError("No signature is valid");
-  return { id, messages: parseMessages(new TextDecoder().decode(bytes)) };
+  if (secret === undefined && publicKey === undefined) throw new TypeError("Give a secret or a public key");
+  if (!(await hasSignature(hmac, secret)) && !(await hasSignature(ed25519, publicKey)))
+    throw new WebhookError("No signature is valid");
+  const messages = parseObject(new TextDecoder().decode(bytes));
+  if (!Array.isArray(messages)) throw new WebhookError("The body is not a list of messages");
+  return { id, messages };
+
+  async function hasSignature(
+    { version, prefix, algorithm }: typeof hmac | typeof ed25519,
+    text: string | undefined,
+  ) {
+    if (text === undefined) return false;
+    const raw = text.startsWith(prefix) ? decodeBase64(text.slice(prefix.length)) : undefined;
+    if (raw === undefined) throw new TypeError(`A key must be ${prefix} and base64`);
+    const key = await crypto.subtle.importKey("raw", raw, algorithm, false, ["verify"]);
+    for (const one of signatures.split(" ")) {
+      const signature = one.startsWith(version) ? decodeBase64(one.slice(version.length)) : undefined;
+      if (signature && (await crypto.subtle.verify(algorithm, key, signature, signed))) return true;
+    }
+    return false;
+  }
 }
+
+const hmac = { version: "v1,", prefix: "whsec_", algorithm: { name: "HMAC", hash: "SHA-256" } };
+const ed25519 = { version: "v1a,", prefix: "whpk_", algorithm: { name: "Ed25519" } };
 
 function readHeader(headers: GivenHeaders, name: string): string {
   const value =
@@ -56,44 +78,10 @@ function readHeader(headers: GivenHeaders, name: string): string {
   return value;
 }
 
-type Keys = { [version: string]: { algorithm: string; key: CryptoKey } };
-
-async function importKeys(secret: string | undefined, publicKey: string | undefined): Promise<Keys> {
-  const keys: Keys = {};
-  const load = async (text: string, prefix: string, algorithm: string | HmacImportParams) => {
-    const bytes = text.startsWith(prefix) ? decodeBase64(text.slice(prefix.length)) : undefined;
-    if (bytes === undefined) throw new TypeError(`A key must be ${prefix} and base64`);
-    return crypto.subtle.importKey("raw", bytes, algorithm, false, ["verify"]);
-  };
-  if (secret !== undefined)
-    keys["v1"] = { algorithm: "HMAC", key: await load(secret, "whsec_", { name: "HMAC", hash: "SHA-256" }) };
-  if (publicKey !== undefined)
-    keys["v1a"] = { algorithm: "Ed25519", key: await load(publicKey, "whpk_", "Ed25519") };
-  if (Object.keys(keys).length === 0) throw new TypeError("Give a secret or a public key");
-  return keys;
-}
-
-async function hasSignature(list: string, signed: Uint8Array<ArrayBuffer>, keys: Keys): Promise<boolean> {
-  for (const one of list.split(" ")) {
-    const [version = "", text = ""] = one.split(",");
-    const found = Object.hasOwn(keys, version) ? keys[version] : undefined;
-    const signature = decodeBase64(text);
-    if (found && signature && (await crypto.subtle.verify(found.algorithm, found.key, signature, signed)))
-      return true;
-  }
-  return false;
-}
-
 function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   } catch {
     return undefined;
   }
-}
-
-function parseMessages(text: string): WebhookMessage[] {
-  const value: unknown = JSON.parse(text);
-  if (!Array.isArray(value)) throw new WebhookError("The body is not a list of messages");
-  return value as WebhookMessage[];
 }
