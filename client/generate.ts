@@ -19,8 +19,9 @@ type Schema = Record<string, unknown> & {
   pattern?: string;
   description?: string;
 };
+type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Schema };
 type Operation = {
-  parameters?: { name: string; in: string; required: boolean; description?: string; schema: Schema }[];
+  parameters?: Parameter[];
   responses: Record<string, { content: Record<string, { schema: Schema }> }>;
 };
 type Document = { paths: object };
@@ -67,9 +68,6 @@ const queryTypes: Readonly<Record<string, string>> = {
   NameTokensQuery: "/api/name-tokens",
 };
 
-// The client sends these itself.
-const ownParameters = ["min_block", "cursor", "page"];
-
 const operationOf = (document: Document, method: string, path: string): Operation => {
   const operation = (document.paths as Record<string, Record<string, Operation>>)[path]?.[method];
   if (operation === undefined) throw new Error(`The document has no ${method} ${path}`);
@@ -92,9 +90,11 @@ function responseSchema(document: Document, place: string): Schema {
 }
 
 function querySchema(document: Document, path: string): Schema {
-  const parameters = (operationOf(document, "get", path).parameters ?? []).filter(
-    (one) => one.in === "query" && !ownParameters.includes(one.name) && one.schema.enum?.join() !== "latest",
-  );
+  // The client sends the position and the page itself, and there is one finality of lists.
+  const isOwn = ({ name, schema }: Parameter) =>
+    /^(min_block|cursor|page)$/.test(name) || schema.enum?.join() === "latest";
+  const { parameters: all = [] } = operationOf(document, "get", path);
+  const parameters = all.filter((one) => one.in === "query" && !isOwn(one));
   const members = parameters.map(({ name, schema, description }) => {
     const isNumber = schema.pattern?.includes("\\d") || description?.includes("Unix seconds");
     return [name, { ...inputSchema(schema, isNumber), description }];
@@ -160,7 +160,8 @@ export async function generateTypes(document: Document): Promise<string> {
     .replaceAll(/^export type \w+Query = .*?^\};/gms, (one) =>
       one.replaceAll(/(\?: .*);$/gm, "$1 | undefined;"),
     );
-  return `${header("the OpenAPI document")}
+  return `// Generated from the OpenAPI document by generate.ts. Do not edit.
+
 /** One of these words, or one that a later service adds. */
 export type Word<T extends string> = T | (string & {});
 
@@ -175,8 +176,6 @@ function typeOf(schema: object): ts.TypeNode {
   const literals = words?.map((word) => createLiteralTypeNode(createStringLiteral(word)));
   return ts.factory.createTypeReferenceNode(name, literals && [createUnionTypeNode(literals)]);
 }
-
-const header = (source: string) => `// Generated from ${source} by generate.ts. Do not edit.\n`;
 
 function typeText(type: GraphQLType): string {
   if (isNonNullType(type)) return typeText(type.ofType).replace(/ \| null$/, "");
@@ -196,5 +195,5 @@ export function generateSubgraphTypes(schema: GraphQLSchema): string {
     const members = fields.map((field) => `  ${field.name}: ${typeText(field.type)};`);
     return [[`export type ${type.name} = {`, ...members, "};"].join("\n")];
   });
-  return `${header("the schema of /subgraph")}\n${declarations.join("\n\n")}\n`;
+  return `// Generated from the schema of /subgraph by generate.ts. Do not edit.\n\n${declarations.join("\n\n")}\n`;
 }

@@ -4,11 +4,9 @@ type Waiting = {
   name: string;
   resolve: (result: LookupResult) => void;
   reject: (reason: unknown) => void;
-  /** Called if the caller does not wait any longer. */
   leave?: (reason: unknown) => void;
 };
 
-/** Looks names up; the results have the order of the names. */
 type LookUp = (names: string[], signal: AbortSignal) => Promise<LookupResult[]>;
 
 // The service takes a thousand inputs of 100,000 characters in all.

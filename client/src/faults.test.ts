@@ -97,6 +97,7 @@ test.each([
   ["a page of an error", { ...html, status: 404 }, "404 with text/html"],
   ["another API", { body: { ok: true } }, '{"ok":true}'],
   ["a list", { body: [1] }, "[1]"],
+  ["another kind of data", { body: { data: "a.eth", meta: {} } }, '"data":"a.eth"'],
   ["JSON that ends early", { body: '{"data":[' }, '{"data":['],
   ["nothing", { body: "" }, "200 with application/json"],
 ])("%s is one error that says what came", async (_, answer, text) => {
@@ -105,6 +106,12 @@ test.each([
   expect(error).toBeInstanceOf(AnswerError);
   expect((error as Error).message).toContain(text);
   expect(requests.length).toBe(1);
+});
+
+test("a lookup with fewer results than names, and a list without its page", async () => {
+  const { url } = await serve({ body: { data: [], meta: {} } });
+  expect(await faultOf(nameOf(url))).toMatchObject({ name: "ApiError", code: "incomplete" });
+  expect(await faultOf(createClient({ url }).search("a").page())).toBeInstanceOf(AnswerError);
 });
 
 test("members and words that the client does not know are passed on", async () => {

@@ -24,6 +24,7 @@ export type NameToken = Types.NameTokens["tokens"][number];
 export interface Client extends ReturnType<typeof createClient> {}
 
 type ListBody<T> = { data: T[]; page: Types.PageInfo; meta?: Types.Meta };
+type LookupBody = { data: Types.LookupResult[] };
 type ActionsBody = {
   registrarActions: Types.RegistrarAction[];
   pageContext: { page: number; totalRecords: number; hasNext: boolean };
@@ -45,7 +46,7 @@ export function createClient(options: ClientOptions) {
     requireBlock,
     /** Any other GET of the service; `path` begins with `/v1/` or `/api/`. */
     get: <T extends object>(path: string, query: Query = {}, { signal }: CallOptions = {}) =>
-      ask<T>(path, undefined, { query, signal }),
+      ask<T>(path, [], { query, signal }),
     /** The URL of a name's avatar, for an index with `METADATA=true`; `network` is that of its root chain. */
     avatarUrl: (name: string, network = "mainnet") => `${base}/${network}/avatar/${encode(name)}`,
     /** Name events as they happen. */
@@ -58,12 +59,12 @@ export function createClient(options: ClientOptions) {
 }
 
 async function read<T>({ ask }: Requester, path: string, query: Query, { signal }: CallOptions): Promise<T> {
-  return (await ask<{ data: T }>(path, "data", { query, signal })).data;
+  return (await ask<{ data: T }>(path, ["data"], { query, signal })).data;
 }
 
 const list = <T>({ ask }: Requester, path: string, query: Query, options: CallOptions): List<T> =>
   createList(async (cursor, signal) => {
-    const body = await ask<ListBody<T>>(path, "page", { query: { ...query, cursor }, signal });
+    const body = await ask<ListBody<T>>(path, ["data", "page"], { query: { ...query, cursor }, signal });
     const { data, page, meta = {} } = body;
     return { data, next: page.next_cursor, total: page.total_count, meta };
   }, options);
@@ -71,7 +72,13 @@ const list = <T>({ ask }: Requester, path: string, query: Query, options: CallOp
 function createNameCalls(requester: Requester) {
   const look = createBatcher(async (names, signal) => {
     const body = { inputs: names.map((name) => ({ name })) };
-    return (await requester.ask<{ data: Types.LookupResult[] }>("/v1/lookup", "data", { body, signal })).data;
+    const { data } = await requester.ask<LookupBody>("/v1/lookup", ["data"], { body, signal });
+    if (data.length === names.length) return data;
+    throw new ApiError({
+      status: 200,
+      code: "incomplete",
+      reason: `not one result for each of ${names.length} names`,
+    });
   });
   return {
     /** A name, or null if the index has never seen it. Calls of one turn of the event loop are one request. */
@@ -99,7 +106,7 @@ function createNameCalls(requester: Requester) {
     async nameTokens(query: Types.NameTokensQuery, { signal }: CallOptions = {}): Promise<Types.NameTokens> {
       const member = "registeredNameTokens";
       type Body = { [member]: Types.NameTokens };
-      return (await requester.ask<Body>("/api/name-tokens", member, { query, signal }))[member];
+      return (await requester.ask<Body>("/api/name-tokens", [member], { query, signal }))[member];
     },
   };
 }
@@ -116,7 +123,7 @@ const createAddressCalls = (requester: Requester) => ({
   /** Verified primary names of an address by chain id. */
   primaryNames: (address: string, query: Types.PrimaryNamesQuery = {}, { signal }: CallOptions = {}) => {
     const path = `/api/resolve/primary-names/${encode(address)}`;
-    return requester.ask<Types.PrimaryNames>(path, "names", { query, signal });
+    return requester.ask<Types.PrimaryNames>(path, ["names"], { query, signal });
   },
 });
 
@@ -135,7 +142,8 @@ const createListCalls = (requester: Requester) => ({
   registrarActions: (query: Types.RegistrarActionsQuery = {}, options: CallOptions = {}) =>
     createList<Types.RegistrarAction>(async (page, signal) => {
       const asked = { query: { ...query, page }, signal };
-      const body = await requester.ask<ActionsBody>("/api/registrar-actions", "registrarActions", asked);
+      const members = ["registrarActions", "pageContext"];
+      const body = await requester.ask<ActionsBody>("/api/registrar-actions", members, asked);
       const { page: current, totalRecords: total, hasNext } = body.pageContext;
       return { data: body.registrarActions, next: hasNext ? String(current + 1) : null, total, meta: {} };
     }, options),

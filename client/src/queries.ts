@@ -4,37 +4,35 @@ import type { List, Page } from "./list.ts";
 import type { StreamMessage } from "./messages.ts";
 import type * as Types from "./types.generated.ts";
 
-// Options of queries for servers and browsers: without React, so that server components can prefetch with them.
+// Options of queries for servers and browsers: without React, so that server components can prefetch with them. They
+// retry nothing: the client does.
 
 /** The first member of all keys. Two indexes in one app need a query client each. */
 export const rootKey = "nsindex";
 
-// The client itself sends requests again.
-const common = { retry: false } as const;
-
 export const nameQuery = (client: Client, name: string) =>
   queryOptions({
-    ...common,
+    retry: false,
     queryKey: [rootKey, "name", name],
     queryFn: ({ signal }) => client.name(name, { signal }),
   });
 
 export const recordsQuery = (client: Client, name: string, query: Types.RecordsQuery = {}) =>
   queryOptions({
-    ...common,
+    retry: false,
     queryKey: [rootKey, "records", name, query],
     queryFn: ({ signal }) => client.records(name, query, { signal }),
   });
 
 export const primaryNameQuery = (client: Client, address: string, query: Types.PrimaryNameQuery = {}) =>
   queryOptions({
-    ...common,
+    retry: false,
     queryKey: [rootKey, "primaryName", address.toLowerCase(), query],
     queryFn: ({ signal }) => client.primaryName(address, query, { signal }),
   });
 
 const pagesOf = <T>(list: () => List<T>) => ({
-  ...common,
+  retry: false,
   queryFn: ({ pageParam, signal }: { pageParam: string; signal: AbortSignal }) =>
     list().page({ cursor: pageParam, signal }),
   initialPageParam: "",

@@ -74,24 +74,24 @@ export function createRequester({ url, fetch: given, apiKey, retries = 2 }: Clie
     throw createError(target, response, await readText(response, signal));
   }
 
-  async function attempt<T>(path: string, member: string | undefined, options: RequestOptions): Promise<T> {
+  async function attempt<T>(path: string, members: string[], options: RequestOptions): Promise<T> {
     const response = await open(path, options);
     const text = await readText(response, options.signal);
     const body = parseObject(text);
-    if (body === undefined || (member !== undefined && !(member in body)))
+    if (body === undefined || !members.every((member) => isObject(body[member])))
       throw new AnswerError(response.url || base, response, text);
     const { as_of: position } = (body["meta"] ?? {}) as Meta;
-    for (const [chainId, { block_number: block }] of Object.entries(position ?? {}))
-      requireBlock(chainId, block);
+    for (const [chainId, block] of Object.entries(position ?? {}))
+      requireBlock(chainId, block?.block_number ?? 0);
     return body as T;
   }
 
-  /** The body of a response. `member`: one that it has if it is the index's. */
-  async function ask<T>(path: string, member: string | undefined, options: RequestOptions = {}): Promise<T> {
+  /** The body of a response. `members`: the objects and lists that it has if it is the index's. */
+  async function ask<T>(path: string, members: string[], options: RequestOptions = {}): Promise<T> {
     for (let failures = 0; ; failures++) {
       options.signal?.throwIfAborted();
       try {
-        return await attempt<T>(path, member, options);
+        return await attempt<T>(path, members, options);
       } catch (error) {
         const wait = isPassing(error) && failures < retries ? waitAfter(error, failures) : undefined;
         if (wait === undefined || wait > maxWait) throw error;
@@ -102,6 +102,8 @@ export function createRequester({ url, fetch: given, apiKey, retries = 2 }: Clie
 
   return { base, open, ask, requireBlock, revertTo };
 }
+
+const isObject = (value: unknown) => typeof value === "object" && value !== null;
 
 async function readText(response: Response, signal: AbortSignal | undefined): Promise<string> {
   try {

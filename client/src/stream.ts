@@ -12,8 +12,6 @@ export type StreamOptions = {
   onBreak?: ((reason: unknown) => void) | undefined;
 };
 
-const maxSilent = 3;
-
 /**
  * Messages of the feed of name events. After a break it goes on after the last message, for as long as the service may come back; it throws
  * what the service refuses, and if three connections in a row stay silent. `must-refetch` is the last message.
@@ -41,7 +39,7 @@ export async function* streamEvents(
     } catch (error) {
       if (signal?.aborted) return;
       silent = error instanceof SilenceError ? silent + 1 : 0;
-      if (!isPassing(error) || silent === maxSilent) throw error;
+      if (!isPassing(error) || silent === 3) throw error;
       reason = error;
     } finally {
       connection.abort();

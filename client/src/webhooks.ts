@@ -36,9 +36,9 @@ export async function verifyWebhook({
   tolerance = 300,
   now = Date.now(),
 }: WebhookOptions): Promise<{ id: string; messages: WebhookMessage[] }> {
-  const [id, timestamp, signatures] = ["id", "timestamp", "signature"].map((name) =>
-    readHeader(headers, `webhook-${name}`),
-  ) as [string, string, string];
+  const id = readHeader(headers, "webhook-id");
+  const timestamp = readHeader(headers, "webhook-timestamp");
+  const signatures = readHeader(headers, "webhook-signature");
   if (!/^\d+$/.test(timestamp) || Math.abs(now / 1_000 - Number(timestamp)) > tolerance)
     throw new WebhookError(`webhook-timestamp is more than ${tolerance} seconds off: ${timestamp}`);
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : Uint8Array.from(body);
@@ -70,10 +70,8 @@ const hmac = { version: "v1,", prefix: "whsec_", algorithm: { name: "HMAC", hash
 const ed25519 = { version: "v1a,", prefix: "whpk_", algorithm: { name: "Ed25519" } };
 
 function readHeader(headers: GivenHeaders, name: string): string {
-  const value =
-    headers instanceof Headers
-      ? headers.get(name)
-      : Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
+  const value = entries.find(([key]) => key.toLowerCase() === name)?.[1];
   if (typeof value !== "string") throw new WebhookError(`The header ${name} is missing`);
   return value;
 }
