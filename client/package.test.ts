@@ -26,6 +26,7 @@ const run = (command: string, options: string[], cwd = folder) => {
 let files: string[] = [];
 
 beforeAll(() => {
+  run("npm", ["run", "build", "--silent"], client);
   const [packed] = JSON.parse(
     run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], client).replace(/^[^[]*/, ""),
   );

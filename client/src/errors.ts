@@ -10,19 +10,16 @@ type Refusal = {
 /** An error response of the service. `field` names the parameter at fault; `retryAfter` is in seconds. */
 export class ApiError extends Error {
   override name = "ApiError";
-  readonly status: number;
-  readonly code: string;
-  readonly reason: string;
-  readonly field: string | undefined;
-  readonly retryAfter: number | undefined;
+  declare readonly status: number;
+  declare readonly code: string;
+  declare readonly reason: string;
+  declare readonly field: string | undefined;
+  declare readonly retryAfter: number | undefined;
 
-  constructor({ status, code, reason, field, retryAfter }: Refusal) {
+  constructor(refusal: Refusal) {
+    const { status, code, reason, field } = refusal;
     super(`${status} ${code}: ${reason}${field === undefined ? "" : ` (${field})`}`);
-    this.status = status;
-    this.code = code;
-    this.reason = reason;
-    this.field = field;
-    this.retryAfter = retryAfter;
+    Object.assign(this, refusal);
   }
 }
 
@@ -83,7 +80,7 @@ export function createError(url: string, response: Response, text: string): ApiE
   const { message, details, code } = body?.error ?? body ?? {};
   if (typeof message !== "string") return new AnswerError(url, response, text);
   const { status, headers } = response;
-  const tree = typeof details === "object" && details !== null ? details : {};
+  const tree = isObject(details) ? details : {};
   const [first, inner] = Object.entries(tree.properties ?? {})[0] ?? [];
   const more = typeof details === "string" ? ` ${details}` : "";
   const Class = { 429: RateLimitError, 503: UnavailableError }[status] ?? ApiError;
@@ -96,11 +93,15 @@ export function createError(url: string, response: Response, text: string): ApiE
   });
 }
 
+/** Whether a value is an object, or a list. */
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
+
 /** The object of a JSON text; undefined for anything else. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

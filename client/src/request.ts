@@ -1,4 +1,4 @@
-import { AnswerError, ApiError, ConnectionError, createError, parseObject } from "./errors.ts";
+import { AnswerError, ApiError, ConnectionError, createError, isObject, parseObject } from "./errors.ts";
 import type { Meta } from "./types.generated.ts";
 
 export type ClientOptions = {
@@ -103,8 +103,6 @@ export function createRequester({ url, fetch: given, apiKey, retries = 2 }: Clie
   return { base, open, ask, requireBlock, revertTo };
 }
 
-const isObject = (value: unknown) => typeof value === "object" && value !== null;
-
 async function readText(response: Response, signal: AbortSignal | undefined): Promise<string> {
   try {
     return await response.text();
@@ -116,14 +114,16 @@ async function readText(response: Response, signal: AbortSignal | undefined): Pr
 
 /** Whether a later attempt may succeed. */
 export const isPassing = (error: unknown): boolean =>
-  error instanceof ConnectionError ||
-  ((error instanceof ApiError || error instanceof AnswerError) &&
-    [429, 502, 503, 504].includes(error.status));
+  error instanceof ConnectionError || (isAnswer(error) && [429, 502, 503, 504].includes(error.status));
+
+const isAnswer = (error: unknown) => error instanceof ApiError || error instanceof AnswerError;
 
 /** Seconds until the next attempt: what the service asks for, else twice as long after each failure. */
 export function waitAfter(error: unknown, failures: number): number {
-  const asked = error instanceof ApiError || error instanceof AnswerError ? error.retryAfter : undefined;
-  return asked ?? Math.min(maxWait, 2 ** failures) * (0.25 + Math.random() / 4);
+  return (
+    (isAnswer(error) ? error.retryAfter : undefined) ??
+    Math.min(maxWait, 2 ** failures) * (0.25 + Math.random() / 4)
+  );
 }
 
 /** Waits for seconds; rejects with the signal's reason once it is aborted. */

@@ -151,8 +151,50 @@ export type Name = {
     contenthash?: string | null;
     name?: string | null;
     decoded?: {
-      /** The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
-      contenthash: string;
+      addresses?: {
+        [key: string]: {
+          /** The native address (ENSIP-9, ENSIP-11), with checksum where it has one */
+          address?: string;
+          /** Why the value is not decoded, in one word */
+          reason?: string;
+        };
+      };
+      texts?: {
+        [key: string]: {
+          /** Of an account at a service, without `@` */
+          handle?: string;
+          /** The page, the image or the contact; of a content hash at a public gateway */
+          url?: string;
+          /** Of an image (ENSIP-12): `https`, `ipfs`, `data`, `nft` */
+          kind?: string;
+          /** The text of a data record; a text in the form that its key requires */
+          text?: string;
+          /** Keywords */
+          words?: string[];
+          /** Of a theme: background, text, accent, its text, border */
+          colors?: string[];
+          /** Why the value is not decoded, in one word */
+          reason?: string;
+        };
+      };
+      data?: {
+        [key: string]: {
+          /** The text of a data record; a text in the form that its key requires */
+          text?: string;
+          /** Why the value is not decoded, in one word */
+          reason?: string;
+        };
+      };
+      contenthash?: {
+        /** Such as `ipfs` (ENSIP-7) */
+        protocol?: string;
+        /** With the protocol's scheme */
+        uri?: string;
+        /** The page, the image or the contact; of a content hash at a public gateway */
+        url?: string;
+        /** Why the value is not decoded, in one word */
+        reason?: string;
+      };
     };
   };
   primary_address?: Hex;
@@ -389,8 +431,28 @@ export type NameRecords = {
     [key: string]: {
       status: Word<"ok" | "not_found" | "unsupported" | "failed">;
       value?: string;
-      /** The URI of a content hash: `ipfs:`, `ipns:`, `bzz:`, `onion:`, `onion3:`, `sia:`, `ar:` or `adnl:` */
-      decoded?: string;
+      decoded?: {
+        /** The native address (ENSIP-9, ENSIP-11), with checksum where it has one */
+        address?: string;
+        /** Why the value is not decoded, in one word */
+        reason?: string;
+        /** Such as `ipfs` (ENSIP-7) */
+        protocol?: string;
+        /** With the protocol's scheme */
+        uri?: string;
+        /** The page, the image or the contact; of a content hash at a public gateway */
+        url?: string;
+        /** Of an account at a service, without `@` */
+        handle?: string;
+        /** Of an image (ENSIP-12): `https`, `ipfs`, `data`, `nft` */
+        kind?: string;
+        /** The text of a data record; a text in the form that its key requires */
+        text?: string;
+        /** Keywords */
+        words?: string[];
+        /** Of a theme: background, text, accent, its text, border */
+        colors?: string[];
+      };
       meta?: {
         basis: "derived";
         rule: "ensip19_default_address";
@@ -418,6 +480,8 @@ export type PrimaryName = {
     name?: string;
     unsupported_reason?: string;
     failure_reason?: string;
+    /** The step that fails: `no_reverse_record`, `not_normalized`, `no_forward_record`, `other_address` or `resolver_unreachable` */
+    reason?: string;
     source: Word<"indexed" | "verified">;
     raw_claim_name?: string;
   }[];
@@ -426,6 +490,8 @@ export type PrimaryName = {
     name?: string;
     unsupported_reason?: string;
     failure_reason?: string;
+    /** The step that fails: `no_reverse_record`, `not_normalized`, `no_forward_record`, `other_address` or `resolver_unreachable` */
+    reason?: string;
   };
 };
 
@@ -815,9 +881,11 @@ export type ExpiriesQuery = {
   authority?: string | undefined;
   /** Instead of a window: names with a text record of an agent (ENSIP-25, ENSIP-26) whose key has this prefix, by name */
   record_key_prefix?: string | undefined;
+  /** Instead of a window: names whose text record `class` is this word (ENSIP-27), by name */
+  class?: string | undefined;
   /** Only its direct subnames */
   parent?: string | undefined;
-  /** The deadline of the window; `name` with `record_key_prefix` */
+  /** The deadline of the window; `name` with `record_key_prefix` and `class` */
   sort?: "expires_at" | "grace_ends_at" | "name" | undefined;
   order?: "asc" | "desc" | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
