@@ -161,6 +161,8 @@ test.each([
   ["195", `0x42${"11".repeat(20)}`, "malformed"],
   ["118", `0x${"11".repeat(21)}`, "malformed"],
   ["354", `0x${"11".repeat(31)}`, "malformed"],
+  // Monero's addresses end with a checksum.
+  ["128", `0x12${"11".repeat(68)}`, "malformed"],
   // BIP-141: programs of version 0 have 20 or 32 bytes.
   ["0", `0x0010${"11".repeat(16)}`, "malformed"],
   // CIP-19: an address of a test network, and a stake's.
@@ -181,6 +183,8 @@ test.each([
   ["0", "BC1QW508D6QEJXTDG4Y5R3ZARVARY0C5XW7KV8F3T4", "0x0014751e76e8199196d454941c45d1b3a323f1433bd6"],
   // The former form of an address of Bitcoin Cash.
   ["145", "1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu", "0x76a91476a04053bda0a88bda5177b86a15c3b29f55987388ac"],
+  // In lower case it reads as bech32.
+  ["195", "TJCnKsPa1k4swRLmw5RRTYLaFYV3FYgjhW", "0x415a523b44986e854c8fc460ab602df9f31fe4293f"],
   // BIP-350: a checksum of bech32m in version 0, and of bech32 in version 1.
   ["0", "bc1q0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vq24jc47", malformed],
   ["0", "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqh2y7hd", malformed],
@@ -191,6 +195,20 @@ test.each([
   ["99998", "0x314159265dD8dbb310642f98f50C066173C1259b", { reason: "unsupported" }],
 ])("of coin type %s, %.60s is %s", (coinType, text, expected) => {
   expect(parseNativeAddress(coinType, text)).toEqual(expected);
+});
+
+test("what is shown as an address leads back to the bytes", () => {
+  const mutated = fc.tuple(fc.constantFrom(...vectors), fc.nat(), fc.nat({ max: 255 }));
+  fc.assert(
+    fc.property(mutated, ([[coinType = "", hex = ""], at, byte]) => {
+      const bytes = Buffer.from(hex, "hex");
+      bytes[at % bytes.length] = byte;
+      const value = `0x${bytes.toString("hex")}`;
+      const { address } = decodeAddress(coinType, value);
+      if (address !== undefined) expect(parseNativeAddress(coinType, address)).toBe(value);
+    }),
+    { numRuns: 2_000 },
+  );
 });
 
 test("coins have titles, by coin types of SLIP-44", () => {

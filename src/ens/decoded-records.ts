@@ -174,11 +174,17 @@ function readAddress({ decode }: Coder, text: string): Uint8Array {
   }
 }
 
+// Addresses of CryptoNote end with four bytes of their hash, which the library takes as they are.
+const cryptoNote = ["xmr", "bdx", "xhv"];
+
 // The address that the coin reads as the same bytes; undefined for bytes that are no address of it.
 function encodeAddress(coder: Coder, hex: Hex): string | undefined {
   if (forms.get(coder.name)?.test(hex.slice(2)) === false) return undefined;
   try {
-    const text = coder.encode(hexToBytes(hex));
+    const bytes = hexToBytes(hex);
+    const sum = cryptoNote.includes(coder.name) ? keccak256(bytes.subarray(0, -4)).slice(2, 10) : "";
+    if (!hex.endsWith(sum)) return undefined;
+    const text = coder.encode(bytes);
     // The library writes what is not of Byron as an address of Shelley.
     const isMixed = coder.name === "ada" && hex.startsWith("0x83") === text.startsWith("addr1");
     const isSame = bytesToHex(readAddress(coder, text)) === hex;
@@ -226,8 +232,10 @@ export function parseNativeAddress(coinType: string, text: string): Hex | { reas
   try {
     const hex = bytesToHex(readAddress(coder, text));
     const address = encodeAddress(coder, hex);
-    // The library takes checksums of bech32 and of bech32m for each other (BIP-350).
-    const isOther = bech32Text.test(text.toLowerCase()) && text.toLowerCase() !== address;
+    // The library takes checksums of bech32 and of bech32m for each other (BIP-350). Neither is of mixed case.
+    const lower = text.toLowerCase();
+    const isBech32 = [lower, text.toUpperCase()].includes(text) && bech32Text.test(lower);
+    const isOther = isBech32 && lower !== address;
     return address === undefined || isOther ? { reason: "malformed" } : hex;
   } catch {
     return { reason: "malformed" };
