@@ -52,8 +52,8 @@ export const expiriesQuery = (client: Client, query: Types.ExpiriesQuery) =>
   });
 
 /**
- * Whether a message of the stream may change what a query has read, by the cache keys of docs/events.md. A name is recognized by its text or by
- * the namehash in its data.
+ * Whether a message of the stream may change what a query has read, by the cache keys of docs/events.md. A name is
+ * recognized by its text or by the namehash in its data.
  */
 export function concernsQuery(
   { event, data }: StreamMessage,

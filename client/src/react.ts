@@ -63,8 +63,8 @@ type NameEventsOptions = {
 };
 
 /**
- * Follows name events while the component is mounted, and reads anew what a message concerns. Once it is connected it reads everything anew:
- * what happened before is in no message. It takes one connection: use it once, near the root.
+ * Follows name events while the component is mounted, and reads anew what a message concerns. Once it is connected it
+ * reads everything anew: what happened before is in no message. It takes one connection: use it once, near the root.
  */
 export function useNameEvents({ query = {}, enabled = true, ...callbacks }: NameEventsOptions = {}): void {
   const client = useIndex();

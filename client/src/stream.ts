@@ -13,8 +13,9 @@ export type StreamOptions = {
 };
 
 /**
- * Messages of the feed of name events. After a break it goes on after the last message, for as long as the service may come back; it throws
- * what the service refuses, and if three connections in a row stay silent. `must-refetch` is the last message.
+ * Messages of the feed of name events. After a break it goes on after the last message, for as long as the service may
+ * come back; it throws what the service refuses, and if three connections in a row stay silent. `must-refetch` is the
+ * last message.
  */
 export async function* streamEvents(
   requester: Requester,

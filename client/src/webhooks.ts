@@ -25,8 +25,8 @@ export class WebhookError extends Error {
 }
 
 /**
- * The messages of a delivery, and its id, which stays the same when it is repeated. Throws a `WebhookError` unless one signature is valid
- * (Standard Webhooks: `v1` by the secret, `v1a` by the public key) and the timestamp is recent.
+ * The messages of a delivery, and its id, which stays the same when it is repeated. Throws a `WebhookError` unless one
+ * signature is valid (Standard Webhooks: `v1` by the secret, `v1a` by the public key) and the timestamp is recent.
  */
 export async function verifyWebhook({
   body,
