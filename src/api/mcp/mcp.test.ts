@@ -196,7 +196,7 @@ describe("refusals are results", () => {
     );
   });
 
-  const noName = "An empty string, . and .. are not names";
+  const noName = "An empty string, . and .. are neither names nor addresses";
   test.each<[tool: string, given: Record<string, unknown>, text: string | RegExp]>([
     ["search_names", {}, "q is missing"],
     ["search_names", { query: "vita" }, /^Unknown argument query: known are q, match, /],
@@ -206,7 +206,7 @@ describe("refusals are results", () => {
     ["search_names", { q: "a", page_size: 1_000 }, /^page_size must be/],
     ["search_names", { q: "a".repeat(20_000) }, "The arguments exceed the URL length limit"],
     ["names_of_address", { address: "vitalik.eth" }, /address must be a 0x-prefixed 20-byte hex string/],
-    ["names_of_address", { address: ".." }, /address must be a 0x-prefixed 20-byte hex string/],
+    ["names_of_address", { address: ".." }, noName],
     ["name_history", {}, /^name: /],
     ["name_history", { name: 5 }, /^name: /],
     ["name_history", { name: "" }, noName],

@@ -73,7 +73,7 @@ function createTool(name: string, endpoint: ToolEndpoint, changes: ToolChanges =
       if (changes.body) return { endpoint, params: {}, query: ownQuery, body: changes.body(checked) };
       // URLs drop such parts of a path, and with them the route.
       if (Object.values(checked).some((text) => /^\.{0,2}$/.test(String(text))))
-        refuse("invalid_input", "An empty string, . and .. are not names");
+        refuse("invalid_input", "An empty string, . and .. are neither names nor addresses");
       const chosen = changes.endpointOf?.(checked) ?? endpoint;
       const request = { endpoint: chosen, params: listTexts(checked), query: ownQuery };
       if (buildLink(request).length <= maxHeaderSize) return request;
