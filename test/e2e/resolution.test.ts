@@ -269,6 +269,8 @@ test("without the chain, the index still returns what it knows, and 503 for the 
   await proxy.close();
   expect((await ask("records/alice.eth?texts=avatar", true)).body.records).toEqual({
     texts: { avatar: "ipfs://x" },
+    // It is no content identifier.
+    decoded: { texts: { avatar: { reason: "unsupported" } } },
   });
   const unavailable = await ask("records/alice.eth?texts=avatar", false);
   expect(unavailable).toEqual({ status: 503, body: { message: `Chain ${chainId} could not be asked.` } });
