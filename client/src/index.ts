@@ -74,11 +74,7 @@ function createNameCalls(requester: Requester) {
     const body = { inputs: names.map((name) => ({ name })) };
     const { data } = await requester.ask<LookupBody>("/v1/lookup", ["data"], { body, signal });
     if (data.length === names.length) return data;
-    throw new ApiError({
-      status: 200,
-      code: "incomplete",
-      reason: `not one result for each of ${names.length} names`,
-    });
+    throw new ApiError({ status: 200, code: "incomplete", reason: "not one result for each name" });
   });
   return {
     /** A name, or null if the index has never seen it. Calls of one turn of the event loop are one request. */

@@ -116,7 +116,9 @@ async function readText(response: Response, signal: AbortSignal | undefined): Pr
 export const isPassing = (error: unknown): boolean =>
   error instanceof ConnectionError || (isAnswer(error) && [429, 502, 503, 504].includes(error.status));
 
-const isAnswer = (error: unknown) => error instanceof ApiError || error instanceof AnswerError;
+/** Whether an error is a response, of the service or of another. */
+export const isAnswer = (error: unknown): error is ApiError | AnswerError =>
+  error instanceof ApiError || error instanceof AnswerError;
 
 /** Seconds until the next attempt: what the service asks for, else twice as long after each failure. */
 export function waitAfter(error: unknown, failures: number): number {

@@ -1,6 +1,6 @@
-import { AnswerError, ApiError, ConnectionError, parseObject } from "./errors.ts";
+import { AnswerError, ConnectionError, parseObject } from "./errors.ts";
 import type { StreamMessage } from "./messages.ts";
-import { isPassing, type Requester, sleep, waitAfter } from "./request.ts";
+import { isAnswer, isPassing, type Requester, sleep, waitAfter } from "./request.ts";
 import type { StreamQuery } from "./types.generated.ts";
 
 export type StreamOptions = {
@@ -71,7 +71,9 @@ async function* connect(
       return await work;
     } catch (error) {
       signal.throwIfAborted();
-      throw isKnown(error) ? error : new ConnectionError(`${url} broke off: ${error}`, error);
+      throw isPassing(error) || isAnswer(error)
+        ? error
+        : new ConnectionError(`${url} broke off: ${error}`, error);
     } finally {
       clearTimeout(timer);
     }
@@ -95,9 +97,6 @@ async function* connect(
     }
   }
 }
-
-const isKnown = (error: unknown) =>
-  isPassing(error) || error instanceof ApiError || error instanceof AnswerError;
 
 // One event of the HTML standard, section 9.2.6: fields by line, and comments without a name.
 function readFields(block: string): { [name: string]: string | undefined } {
