@@ -1,4 +1,12 @@
-import { createClient, decodeFunctionData, encodeAbiParameters, type Hex, http, parseAbi } from "viem";
+import {
+  createClient,
+  custom,
+  decodeFunctionData,
+  encodeAbiParameters,
+  type Hex,
+  http,
+  parseAbi,
+} from "viem";
 import { expect, test } from "vitest";
 import { RpcError } from "../../../devnet/rpc/methods.ts";
 import { serveRpc } from "../../../devnet/rpc/server.ts";
@@ -38,4 +46,27 @@ test("a year's price comes from the newest controller, and is kept for a minute"
     [controller, "nothing", 31_536_000n],
   ]);
   await node.close();
+});
+
+test("four prices are asked at once, so that pages leave the chain to others", async () => {
+  const waiting: (() => void)[] = [];
+  const request = () => new Promise<Hex>((resolve) => waiting.push(() => resolve(words)));
+  const client = createClient({ transport: custom({ request }) });
+  const priceOf = createPrices(namespaces.mainnet, () => client);
+  const prices = ["a", "b", "c", "d", "e"].map(priceOf);
+  expect(await prices[4]).toBeUndefined();
+  await expect.poll(() => waiting.length).toBe(4);
+  for (const answer of waiting) answer();
+  expect((await Promise.all(prices)).map((price) => price !== undefined)).toEqual([
+    true,
+    true,
+    true,
+    true,
+    false,
+  ]);
+  // Its turn comes later.
+  const later = priceOf("e");
+  await expect.poll(() => waiting.length).toBe(5);
+  waiting[4]?.();
+  expect(await later).toEqual({ base: 3_000_000_000_000_000n, premium: 7n });
 });

@@ -11,6 +11,8 @@ const abi = parseAbi([
 const controllers = ["UnwrappedEthRegistrarController", "WrappedEthRegistrarController"];
 const year = 31_536_000n;
 const longestMs = 1_000;
+// Each page of a name may ask. What resolves names needs the chain more.
+const mostAtOnce = 4;
 
 /** Wei for a year of a name below .eth: the usual price, and a premium that falls day by day. */
 export type YearPrice = { base: bigint; premium: bigint };
@@ -24,13 +26,20 @@ export function createPrices(
   const address = controllers.flatMap((name) => root?.contracts[name]?.address ?? [])[0] as Hex | undefined;
   const client = root && clientOf(root.chainId);
   const known = new LRUCache<string, { price: YearPrice | undefined }>({ max: 1_000, ttl: 60_000 });
+  let calls = 0;
   return async (label) => {
     if (client === undefined || address === undefined) return undefined;
     const found = known.get(label);
     if (found !== undefined) return found.price;
-    const asked = readContract(client, { abi, address, functionName: "rentPrice", args: [label, year] });
+    if (calls >= mostAtOnce) return undefined;
+    calls += 1;
+    const asked = readContract(client, { abi, address, functionName: "rentPrice", args: [label, year] })
+      .catch(() => undefined)
+      .finally(() => {
+        calls -= 1;
+      });
     // A node that cannot tell is asked again in a minute.
-    const price = await Promise.race([asked.catch(() => undefined), timeOut()]);
+    const price = await Promise.race([asked, timeOut()]);
     known.set(label, { price });
     return price;
   };
