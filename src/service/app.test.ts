@@ -279,6 +279,8 @@ describe("every path", () => {
     for (const path of ["/subgraph", "/docs", "/metrics"]) expect(text).toContain(`href="${path}"`);
     expect(text).not.toContain("hunter2");
     expect((await api().get("/", { headers: { accept } })).text).not.toContain("/subgraph");
+    const early = await api({ hasSnapshot: false }).get("/", { headers: { accept } });
+    expect([early.status, early.headers.get("location")]).toEqual([302, "/status"]);
   });
 
   test("the page of a name is asked for as such, whatever the request says of what it knows", async () => {

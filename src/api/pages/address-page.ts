@@ -28,7 +28,7 @@ import {
 } from "./components.ts";
 import type { Frame, Html, Page } from "./frame.ts";
 import { activityList } from "./sentences.ts";
-import { registrationLink, statePill } from "./states.ts";
+import { registrationLink, soonSeconds, statePill } from "./states.ts";
 import { titleOfChain } from "./words.ts";
 
 const max = 30;
@@ -88,8 +88,6 @@ async function readClaims(address: string, ask: PageAsk, { chains = [] }: Frame)
 /** The request for the names of an address, those first that end first. */
 export const requestOfAddress = (address: string) =>
   requestTo(addressNames, { address }, { sort: "expires_at", include: "total_count", page_size: "100" });
-
-const soonSeconds = 90 * 86_400;
 
 function renderHead(
   address: string,

@@ -3,6 +3,7 @@ import { html } from "hono/html";
 import { premiumPeriod } from "../../ens/registrations.ts";
 import { HttpError } from "../../http/error.ts";
 import type { NameRow } from "../../read/names/rows.ts";
+import { isBackfilled } from "../../status/types.ts";
 import { nameSales } from "../ensnode/name-tokens.ts";
 import { registrarActions } from "../ensnode/registrar-actions.ts";
 import { requestTo } from "../kit/endpoint.ts";
@@ -216,7 +217,10 @@ async function renderSuggestions(typed: string, ask: PageAsk, { frame, now }: Sh
 
 const sharedMs = 5_000;
 
-/** GET / for browsers, and GET /suggest?q=, what the search suggests, as HTML. */
+/**
+ * GET / for browsers, which leads to /status until the backfill is over; GET /suggest?q=, what the search suggests, as
+ * HTML.
+ */
 export function homeRoutes(sources: PageSources, frame: Frame): Hono {
   const { ask, log } = sources;
   const toShown = (): Shown => ({ frame, now: timeOfIndex(sources, frame.chains?.[0]) });
@@ -234,6 +238,9 @@ export function homeRoutes(sources: PageSources, frame: Frame): Hono {
   return new Hono()
     .get("/", (c, next) => {
       if (!/\btext\/html\b/.test(c.req.header("accept") ?? "")) return next();
+      const current = sources.status.current();
+      // The log of a first start leads here.
+      if (current === undefined || !isBackfilled(current.snapshot)) return c.redirect("/status");
       const { title } = frame.site;
       const description = "Search names, their owners, records and expiries.";
       const page = { frame, title, description, path: "/", hasSearch: false, warning: describeAge(sources) };

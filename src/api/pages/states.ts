@@ -10,7 +10,8 @@ import type { Frame, Html } from "./frame.ts";
 /** The facts by which a state is told. */
 export type StateFacts = Pick<NameRow, "status" | "name" | "namespace" | "expires_at" | "grace_ends_at">;
 
-const soonSeconds = 90 * 86_400;
+/** Seconds before its end from which on a name ends soon. */
+export const soonSeconds = 90 * 86_400;
 
 /** When the premium of a released name ends, in Unix seconds; undefined where there is none. */
 export function findPremiumEnd(
