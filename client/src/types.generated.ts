@@ -208,7 +208,7 @@ export type Name = {
   role_holder_count?: number;
   is_primary?: boolean;
   is_primary_verified?: boolean;
-  relations?: Word<"owner" | "manager" | "role_holder" | "resolves_to" | "former_owner">[];
+  relations?: Word<"owner" | "manager" | "role_holder" | "resolves_to" | "former_owner" | "owned_account">[];
   resolution?: {
     coin_type: number;
     record_key: string;
@@ -695,7 +695,7 @@ export type HistoryQuery = {
 export type PortfolioQuery = {
   /** `ens`, `basenames`, `lineanames` or `threedns` */
   namespace?: string | undefined;
-  /** Any of `owner`, `manager` and `role_holder`, `any` for all three, or `resolves_to` or `former_owner` alone; default `any` */
+  /** Any of `owner`, `manager` and `role_holder`, `any` for all three, or `resolves_to`, `former_owner` or `owned_account` alone; default `any` */
   relation?: string | undefined;
   /** With `relation=resolves_to`: coin type of the record, or `evm` for any EVM chain; default 60 */
   coin_type?: string | number | undefined;
@@ -718,7 +718,7 @@ export type PortfolioQuery = {
   order?: "asc" | "desc" | undefined;
   /** One row per name, which has one registration */
   dedupe?: "name" | "registration" | undefined;
-  /** `counts`: of subnames and records; `total_count`: exact up to 100000, null with `resolves_to`; `role_summary`: who has which powers over each name */
+  /** `counts`: of subnames and records; `total_count`: exact up to 100000, null with `resolves_to` and `owned_account`; `role_summary`: who has which powers over each name */
   include?: string | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   buildProofKey,
   checkDates,
+  decodeChains,
   decodeListing,
   decodeProof,
   hashConsent,
@@ -41,6 +42,10 @@ test.each<[string, string, string[]]>([
 test("a listing has 32 accounts at most", () => {
   const all = Array.from({ length: 40 }, (_, at) => word((at + 1).toString(16)));
   expect(decodeListing(`0x${all.join("")}`)).toHaveLength(32);
+});
+
+test("a list of chains has their ids, without those that are beyond safe numbers", () => {
+  expect(decodeChains(`0x${word("1")}${"ff".repeat(32)}${word("2105")}`)).toEqual([1, 8453]);
 });
 
 describe("a proof", () => {

@@ -17,6 +17,12 @@ export function parseAccountKey(key: string): AccountKey | undefined {
   return { chainId: Number(chain), ...(account && { account: account as Hex }) };
 }
 
+/** The key of the accounts of a chain. */
+export const buildListingKey = (chainId: number) => `accounts[${chainId}]`;
+
+/** The key of the chains of which accounts are listed. */
+export const chainsKey = "accounts-chains";
+
 /** The key of an account's proof. */
 export const buildProofKey = (chainId: number, account: Hex) =>
   `accounts[${chainId}][${account.toLowerCase()}]`;
@@ -24,15 +30,21 @@ export const buildProofKey = (chainId: number, account: Hex) =>
 const word = 32;
 const padding = `0x${"00".repeat(12)}`;
 
-/** The accounts of a listing, which is words without a length. Without words that are cut or no address. */
-export function decodeListing(value: Hex): Hex[] {
-  const words = Array.from({ length: Math.floor(size(value) / word) }, (_, at) =>
+// Words without a length; one that is cut is none.
+const splitListing = (value: Hex) =>
+  Array.from({ length: Math.min(Math.floor(size(value) / word), maxOwnedAccounts) }, (_, at) =>
     slice(value, at * word, (at + 1) * word),
   );
-  return words
-    .slice(0, maxOwnedAccounts)
-    .flatMap((one) => (slice(one, 0, 12) === padding ? [slice(one, 12).toLowerCase() as Hex] : []));
-}
+
+/** The accounts of a listing, without words that are no address. */
+export const decodeListing = (value: Hex): Hex[] =>
+  splitListing(value).flatMap((one) =>
+    slice(one, 0, 12) === padding ? [slice(one, 12).toLowerCase() as Hex] : [],
+  );
+
+/** The ids of the listed chains, without those beyond safe numbers. */
+export const decodeChains = (value: Hex): number[] =>
+  splitListing(value).map(Number).filter(Number.isSafeInteger);
 
 /** An account's consent: until when, and the signature. */
 type ConsentProof = { expiresAt: bigint; signature: Hex };

@@ -26,8 +26,11 @@ export function textValue(raw: string): string | null {
 /** With what the keys of records of agents begin (ENSIP-25, ENSIP-26): names are listed by them. */
 export const agentKeys = "agent-";
 
-/** A text's bytes in hex, as ENSv2's keys of text records are stored. */
+/** A text's bytes in hex, as ENSv2's keys of records are stored. */
 export const hexOfText = (text: string): Hex => `0x${Buffer.from(text).toString("hex")}`;
+
+/** The text of such a key. */
+export const textOfHex = (hex: string): string => Buffer.from(hex.slice(2), "hex").toString("utf8");
 
 /** `agentKeys` likewise. */
 export const agentKeysInHex = hexOfText(agentKeys);

@@ -1,12 +1,14 @@
 import type { Hex } from "viem";
 import { accountId, subnode, zeroAddress } from "../ens/ids.ts";
 import { keccak256 } from "../ens/keccak.ts";
+import { parseAccountKey } from "../ens/owned-accounts.ts";
 import { isTextKey, textValue } from "../ens/record-values.ts";
 import {
   domainResolverRelation,
   migratedNode,
   resolverAddressRecord,
   resolverContract,
+  resolverDataRecord,
   resolverRecord,
   resolverTextRecord,
   reverseNameEvent,
@@ -53,12 +55,7 @@ export async function setTextRecord(
   { node, key, value: raw }: { node: Hex; key: string; value: string | undefined },
 ): Promise<void> {
   if (!isTextKey(key)) return;
-  let isListed = false;
-  await saveRecords(scope, node, (before) => {
-    const keys = before?.textKeys ?? [];
-    isListed = keys.includes(key);
-    return isListed ? {} : { textKeys: [...keys, key] };
-  });
+  const isListed = await listKey(scope, node, { list: "textKeys", key });
   const value = raw === undefined ? null : textValue(raw);
   const id = { ...buildKey(scope, node), keyHash: keccak256(key) };
   // An unlisted key has no row, and Ponder sends every deletion to the database.
@@ -77,18 +74,36 @@ export function addAbiContentType(
 }
 
 /**
- * DataChanged (ENSIP-24): the event carries only the hash of the value; the hash of no bytes clears the record. Ignores
+ * DataChanged (ENSIP-24): the event has only the hash of the value; the hash of no bytes clears the record. Ignores
  * unusable keys.
  */
-export async function setDataKey(
+export async function setDataRecord(
   scope: Scope,
-  { node, key, indexedData }: { node: Hex; key: string; indexedData: Hex },
+  { node, key, indexedData: valueHash }: { node: Hex; key: string; indexedData: Hex },
 ): Promise<void> {
   if (!isTextKey(key)) return;
+  const isListed = await listKey(scope, node, { list: "dataKeys", key });
+  const isCleared = valueHash === keccak256("");
+  const id = { ...buildKey(scope, node), keyHash: keccak256(key) };
+  if (isCleared && isListed) await scope.db.delete(resolverDataRecord, id);
+  if (isCleared) return;
+  const account = parseAccountKey(key)?.account ?? null;
+  await upsert(scope, resolverDataRecord, { ...id, key }, { valueHash, account });
+}
+
+// Lists a key of records that have rows of their own. Returns whether it was listed before.
+async function listKey(
+  scope: Scope,
+  node: Hex,
+  { list, key }: { list: "textKeys" | "dataKeys"; key: string },
+): Promise<boolean> {
+  let isListed = false;
   await saveRecords(scope, node, (before) => {
-    const others = (before?.dataKeys ?? []).filter((one) => one !== key);
-    return { dataKeys: indexedData === keccak256("") ? others : [...others, key] };
+    const keys = before?.[list] ?? [];
+    isListed = keys.includes(key);
+    return isListed ? {} : { [list]: [...keys, key] };
   });
+  return isListed;
 }
 
 /** VersionChanged: all records of the node were cleared at once. */
@@ -104,6 +119,9 @@ export async function clearRecords(
   for (const textKey of before?.textKeys ?? []) {
     await scope.db.delete(resolverTextRecord, { ...key, keyHash: keccak256(textKey) });
   }
+  for (const dataKey of before?.dataKeys ?? []) {
+    await scope.db.delete(resolverDataRecord, { ...key, keyHash: keccak256(dataKey) });
+  }
   await saveRecords(scope, node, () => ({
     name: null,
     contenthash: null,
@@ -111,9 +129,9 @@ export async function clearRecords(
     pubkeyY: null,
     dnszonehash: null,
     abiContentTypes: null,
-    dataKeys: null,
     coinTypes: null,
     textKeys: null,
+    dataKeys: null,
     version,
   }));
 }

@@ -7,7 +7,12 @@ import { createRecordedIndex } from "../../test/support/recorded-index.ts";
 import { datasourcesFile, recordingOf } from "../../test/support/recordings.ts";
 import { namespaces } from "../deployments/namespaces.ts";
 import { indexedRecords } from "../read/names/indexed-records.ts";
-import { resolverContract, resolverRecord, resolverTextRecord } from "../schema/protocol-acceleration.ts";
+import {
+  resolverContract,
+  resolverDataRecord,
+  resolverRecord,
+  resolverTextRecord,
+} from "../schema/protocol-acceleration.ts";
 import { registerProtocolAcceleration } from "./protocol-acceleration.ts";
 
 /** A text record of a resolver. */
@@ -116,6 +121,7 @@ async function rowsAfter(events: [event: string, args: object][]) {
   return {
     records: rows(resolverRecord),
     texts: rows(resolverTextRecord),
+    data: rows(resolverDataRecord),
     contracts: rows(resolverContract),
   };
 }
@@ -144,17 +150,20 @@ test("keeps records that a node has once, content types of ABIs, and texts of DN
   expect(texts).toMatchObject([{ key: "avatar", value: "txt" }]);
 });
 
-test("keeps keys of data records (ENSIP-24) until no bytes are set, or all is cleared", async () => {
+test("keeps data records (ENSIP-24) until no bytes are set, or all is cleared, and whose proofs they are (ENSIP-28)", async () => {
   const set = (key: string, data: string): [string, object] => [
     "DataChanged",
     { indexedKey: keccak256(stringToHex(key)), key, indexedData: keccak256(stringToHex(data)) },
   ];
-  const keysAfter = async (...events: [string, object][]) =>
-    (await rowsAfter(events)).records.map((row) => row["dataKeys"]);
-  const both = [set("agent-context", "a"), set("", "b"), set("", ""), set("other", "c")];
-  expect(await keysAfter(...both, set("agent-context", "d"))).toEqual([["other", "agent-context"]]);
-  expect(await keysAfter(...both, set("agent-context", ""))).toEqual([["other"]]);
-  expect(await keysAfter(...both, ["VersionChanged", { newVersion: 1n }])).toEqual([null]);
+  const proof = "accounts[1][0xd8da6bf26964af9d7eed9e03e53415d37aa96045]";
+  const dataAfter = async (...events: [string, object][]) =>
+    (await rowsAfter(events)).data.map(({ key, valueHash, account }) => [key, valueHash, account]);
+  const both = [set("agent-context", "a"), set("", "b"), set("", ""), set(proof, "c")];
+  const proved = [proof, keccak256(stringToHex("c")), "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"];
+  const context = ["agent-context", keccak256(stringToHex("d")), null];
+  expect(await dataAfter(...both, set("agent-context", "d"))).toEqual([context, proved]);
+  expect(await dataAfter(...both, set("agent-context", ""))).toEqual([proved]);
+  expect(await dataAfter(...both, ["VersionChanged", { newVersion: 1n }])).toEqual([]);
 });
 
 test("unsets records by empty values and names that are not normalised", async () => {

@@ -18,7 +18,7 @@ import {
   saveRecords,
   setAddressRecord,
   setAddrRecord,
-  setDataKey,
+  setDataRecord,
   setFormerRelation,
   setRelation,
   setReverseName,
@@ -97,7 +97,7 @@ function registerResolvers(on: On<typeof resolverRecordsAbi>): void {
     return saveRecords(scope, node, () => ({ pubkeyX: x, pubkeyY: y }));
   });
   on("ABIChanged", addAbiContentType);
-  on("DataChanged", setDataKey);
+  on("DataChanged", setDataRecord);
   on("DNSZonehashChanged", (scope, { node, zonehash }) =>
     saveRecords(scope, node, () => ({ dnszonehash: bytesValue(zonehash) })),
   );

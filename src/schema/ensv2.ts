@@ -1,6 +1,6 @@
 import { onchainTable } from "ponder";
 import { bytes, hex, keyed, list, text } from "./columns.ts";
-import { indexed, prefixOf } from "./indexes.ts";
+import { indexed, prefixOf, present } from "./indexes.ts";
 import { nameIndexes } from "./subgraph.ts";
 
 // ENSv2: registries in registries. Every emitting contract has rows, whether the tree holds it or not: names are read
@@ -255,8 +255,11 @@ export const v2Record = indexed(
     /** Bytes, empty for an unset record; null if only the chain knows them. */
     value: hex(t),
     generation: t.integer().notNull(),
+    /** The account whose proof the data record is (ENSIP-28). */
+    account: hex(t),
   })),
   (table) => ({
+    byAccount: present(table.account),
     byAddress: { on: [prefixOf(table.value)], where: "kind = 'address'" },
     // `agent-` in hex.
     byAgentKey: { on: [prefixOf(table.key)], where: "kind = 'text' AND key LIKE '0x6167656e742d%'" },

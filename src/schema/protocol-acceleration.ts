@@ -1,6 +1,6 @@
 import { onchainTable } from "ponder";
 import { bytes, hex, keyed, list, text } from "./columns.ts";
-import { indexed, lengthOf, prefixOf } from "./indexes.ts";
+import { indexed, lengthOf, prefixOf, present } from "./indexes.ts";
 
 // Tables for resolving names from the index. An unset record has no row, or null in its column. Values are interpreted
 // (src/ens/record-values.ts), except two that hide a default (ENSIP-19) and are interpreted on read: address records of
@@ -76,11 +76,10 @@ export const resolverRecord = indexed(
     version: t.bigint(),
     /** Content types of the ABIs set since then; their text is only on the chain. */
     abiContentTypes: list(t.bigint().array()),
-    /** Keys of the data records (ENSIP-24) that are set; their values are only on the chain. */
-    dataKeys: list(t.text().array()),
-    /** Coin types and text keys that may have rows of their own, so that these can be cleared at once. */
+    /** Coin types, text keys and data keys that may have rows of their own, so that these can be cleared at once. */
     coinTypes: list(t.bigint().array()),
     textKeys: list(t.text().array()),
+    dataKeys: list(t.text().array()),
   })),
   (table) => ({
     byNameLength: { on: [lengthOf(table.name), prefixOf(table.name)], where: "name IS NOT NULL" },
@@ -114,6 +113,23 @@ export const resolverTextRecord = indexed(
     byAgentKey: { on: [prefixOf(table.key)], where: "key LIKE 'agent-%'" },
     byClass: { on: [prefixOf(table.value)], where: "key = 'class'" },
   }),
+);
+
+/** Data record of a resolver (ENSIP-24); a cleared record has no row. */
+export const resolverDataRecord = indexed(
+  keyed("resolver_data_records", ["chainId", "address", "node", "keyHash"], (t) => ({
+    chainId: t.integer().notNull(),
+    address: hex(t).notNull(),
+    node: hex(t).notNull(),
+    /** keccak-256 of the key. */
+    keyHash: hex(t).notNull(),
+    key: text(t).notNull(),
+    /** keccak-256 of the value, which is only on the chain. */
+    valueHash: hex(t).notNull(),
+    /** The account whose proof it is (ENSIP-28). */
+    account: hex(t),
+  })),
+  (table) => ({ byAccount: present(table.account) }),
 );
 
 /** A node that the root chain's new registry has named: the old one no longer counts for it. */

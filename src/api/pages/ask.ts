@@ -13,6 +13,7 @@ import {
   requestTo,
 } from "../kit/endpoint.ts";
 import { mayRetry } from "../kit/errors.ts";
+import type { nameAccounts } from "../v1/accounts.ts";
 import type { addressPrimaryName } from "../v1/addresses.ts";
 import type { blockHistory, events } from "../v1/history.ts";
 import { picturedNames, primaryNames } from "../v1/lookup.ts";
@@ -25,6 +26,7 @@ export type PageContext = ContextOf<
   | typeof nameSales
   | (typeof registrarActions)[number]
   | typeof addressPrimaryName
+  | typeof nameAccounts
   | typeof blockHistory
   | typeof events
 >;

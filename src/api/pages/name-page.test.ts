@@ -162,7 +162,7 @@ describe("the page of a name", () => {
     });
     await setRecords("agent.eth", {
       texts: { ...texts, "agent-context": "# Agent\n\r\tSwaps" },
-      data: ["proof"],
+      data: { proof: "0x01" },
     });
     const { text } = await pages()("/name/agent.eth");
     const labels = [...text.matchAll(/<dt><bdi>(.*?)<\/bdi><\/dt>/g)].map(([, label]) => label);
@@ -176,6 +176,21 @@ describe("the page of a name", () => {
     // Lines of a text are one, and no control character is shown as such.
     expect(text).toContain("<dd><bdi># Agent   Swaps</bdi></dd>");
     expect(text).toContain('<a href="https://token-swap.mcp/" rel="noopener noreferrer nofollow ugc">');
+  });
+
+  test("shows the accounts that consent to the name, and no other that it claims (ENSIP-28)", async () => {
+    const [own, other] = [`0x${"ac".repeat(20)}`, `0x${"ad".repeat(20)}`];
+    await store("claims.eth", { owner: bob, resolver: publicResolver });
+    const keys = ["accounts[1]", ...[own, other].map((account) => `accounts[1][${account}]`)];
+    await setRecords("claims.eth", { data: Object.fromEntries(keys.map((key) => [key, "0x01"])) });
+    const row = { chain_id: 1, address: own, status: "verified", expires_at: String(now + 30 * day) };
+    const accounts = [row, { ...row, address: other, status: "invalid" }];
+    const ask = pages({ [`/v1/names/${namehash("claims.eth")}/accounts`]: { data: { accounts } } });
+    const { text } = await ask("/name/claims.eth");
+    expect(headingsIn(text)).toContain("Accounts of the name");
+    expect(text).toContain(`data-copy="${own}"`);
+    expect(text).not.toContain(other);
+    expect(text).not.toContain("accounts[1]");
   });
 
   test("shows native addresses, and where content hashes and accounts lead", async () => {

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
 import { isNode } from "../../ens/given-names.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
+import { parseAccountKey } from "../../ens/owned-accounts.ts";
 import { premiumPeriod } from "../../ens/registrations.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import type { YearPrice } from "../../read/resolution/prices.ts";
@@ -8,6 +9,7 @@ import { nameSales, nameTokens } from "../ensnode/name-tokens.ts";
 import { permissions } from "../ensnode/permissions.ts";
 import { registrarActions } from "../ensnode/registrar-actions.ts";
 import { type BodyOf, type Endpoint, type EndpointRequest, requestTo } from "../kit/endpoint.ts";
+import { nameAccounts } from "../v1/accounts.ts";
 import { nameHistory } from "../v1/history.ts";
 import { nameDetail, nameRecords, search, subnames } from "../v1/names.ts";
 import {
@@ -203,6 +205,24 @@ const holderColumns: readonly ShownColumn<RoleRow>[] = [
   ...roleColumns,
 ];
 
+type AccountRow = BodyOf<typeof nameAccounts>["data"]["accounts"][number];
+
+const accountColumns: readonly ShownColumn<AccountRow>[] = [
+  column("Account", ({ address }) => address, forms.whole),
+  column("Chain", ({ chain_id: id }) => id, forms.chain),
+  column("Consents until", ({ expires_at: end }) => end, forms.time),
+];
+
+// Only accounts that consent may be shown (ENSIP-28). The chain is asked where the name has such records.
+const readAccounts = ({ namehash, records }: NameRow, ask: PageAsk) =>
+  records?.seen_data?.some((key) => parseAccountKey(key) !== undefined)
+    ? readList(ask, requestTo(nameAccounts, { name: namehash }, {}), {
+        title: "Accounts of the name",
+        rowsIn: ({ data }) => data.accounts.filter(({ status }) => status === "verified"),
+        columns: accountColumns,
+      })
+    : { rows: [], show: () => html`` };
+
 const shownSubnames = 10;
 
 const formatMany = (rows: readonly unknown[]) => (rows.length < max ? `${rows.length}` : `${max} of them`);
@@ -246,6 +266,7 @@ const readLists = (row: NameRow, ask: PageAsk) =>
       rowsIn: (body) => body.registeredNameTokens.tokens,
       columns: listTokenColumns(row),
     }),
+    readAccounts(row, ask),
   ]);
 
 /** The request for a name, or the name with a node. */
@@ -295,7 +316,7 @@ export async function namePage(
     beside: statePill(one, view),
   }));
   const { texts, addresses } = row.records ? recordLists(view, row.records) : {};
-  const [sales, roles, tokens] = lists.map(({ show }) => show(view));
+  const [sales, roles, tokens, accounts] = lists.map(({ show }) => show(view));
   const others = `/names?parent=${encodeURIComponent(name)}`;
   const content = html`<div class="columns"><div>
 ${renderPremium(row, view)}
@@ -305,7 +326,7 @@ ${entries.length > 0 && section("History", html`${activityList(view, "History", 
 ${sales}</div><div>
 ${section("Ownership", factsOf(view, row, people), { request: requestOfName(id) })}
 ${renderWrapping(row, view)}${roles}
-${addresses && section("Addresses", addresses)}
+${addresses && section("Addresses", addresses)}${accounts}
 ${section("Dates", factsOf(view, row, dates))}
 </div></div>
 ${folded("Technical facts", html`${factsOf(view, row, technical)}${tokens}`)}`;

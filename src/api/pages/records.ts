@@ -1,5 +1,6 @@
 import { html } from "hono/html";
 import { type DecodedRecord, decodeRecord } from "../../ens/decoded-records.ts";
+import { parseAccountKey } from "../../ens/owned-accounts.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { count, facts, hash, linkAccount, shown, type View } from "./components.ts";
 import type { Html } from "./frame.ts";
@@ -140,9 +141,11 @@ export function recordLists(view: View, records: NonNullable<NameRow["records"]>
     const more = left > 0 ? html`<p class="note">${count(left)} more are omitted.</p>` : "";
     return pairs.length === 0 ? undefined : html`${facts(pairs)}${more}`;
   };
+  // Accounts have a list of their own: one without a valid consent must not be shown (ENSIP-28).
+  const data = (records.seen_data ?? []).filter((key) => parseAccountKey(key) === undefined);
   const singles = ["contenthash", "name"].filter((key) => values.get(key));
   return {
-    texts: list([...texts, ...(records.seen_data ?? []).map((key) => `data:${key}`), ...singles]),
+    texts: list([...texts, ...data.map((key) => `data:${key}`), ...singles]),
     addresses: list(records.seen_addresses.map((coin) => `addr:${coin}`)),
   };
 }

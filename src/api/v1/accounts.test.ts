@@ -11,6 +11,7 @@ import {
   publicResolver,
 } from "../../../test/support/lookups/stored-names.ts";
 import { buildProofKey, hashConsent } from "../../ens/owned-accounts.ts";
+import type { NameRow } from "../../read/names/rows.ts";
 
 const { get, open, store, setRecords } = await createStoredNames();
 
@@ -20,9 +21,19 @@ const node = namehash("agent-owner.eth");
 const listing = "accounts[1]";
 const proofKey = buildProofKey(1, account);
 const path = "/v1/names/agent-owner.eth/accounts";
+const other = `0x${"0b".repeat(20)}`;
+const expiresAt = BigInt(now + 86_400);
+const signature = await signer.sign({
+  hash: hashConsent({ node, chainId: 1, account, expiresAt, recordsChainId: 1 }),
+});
+const records = {
+  [listing]: `0x${[account, other].map((one) => one.slice(2).padStart(64, "0")).join("")}`,
+  [proofKey]: encodeAbiParameters([{ type: "uint256" }, { type: "bytes" }], [expiresAt, signature]),
+  context: "0x01",
+} as const;
 const lease = { holder: bob, expires: later };
 await store("agent-owner.eth", { owner: bob, lease, resolver: publicResolver });
-await setRecords("agent-owner.eth", { data: [listing, proofKey, "context"] });
+await setRecords("agent-owner.eth", { data: records });
 
 // The universal resolver and a resolver whose data records are given; no account has code.
 function chainWith(records: Readonly<Record<string, Hex>>) {
@@ -41,15 +52,7 @@ function chainWith(records: Readonly<Record<string, Hex>>) {
 }
 
 test("the accounts that a name lists, with what their proofs say (ENSIP-28)", async () => {
-  const expiresAt = BigInt(now + 86_400);
-  const consent = { node, chainId: 1, account, expiresAt, recordsChainId: 1 };
-  const signature = await signer.sign({ hash: hashConsent(consent) });
-  const other = `0x${"0b".repeat(20)}`;
-  const words = [account, other].map((one) => one.slice(2).padStart(64, "0")).join("");
-  const chain = chainWith({
-    [listing]: `0x${words}`,
-    [proofKey]: encodeAbiParameters([{ type: "uint256" }, { type: "bytes" }], [expiresAt, signature]),
-  });
+  const chain = chainWith(records);
   const { data, meta } = await open({ chain }).get<unknown>(path);
   expect(data).toEqual({
     namespace: "ens",
@@ -74,4 +77,25 @@ test("a name without such records has none, and an index without records none at
   expect((await get<{ accounts: unknown[] }>("/v1/names/plain.eth/accounts")).data.accounts).toEqual([]);
   expect((await get("/v1/names/nobody.eth/accounts")).status).toBe(404);
   expect((await open({ hasRecords: false }).ask(path)).status).toBe(422);
+});
+
+test("the names that claim an account, of those that are in force", async () => {
+  const claiming = async (address: string, query = "") =>
+    (await get<NameRow[]>(`/v1/addresses/${address}/names?relation=owned_account${query}`)).data;
+  const row = { name: "agent-owner.eth", owner: bob, relations: ["owned_account"], is_primary: false };
+  expect(await claiming(account)).toMatchObject([row]);
+  expect(await claiming(account, "&status=active&q=agent&sort=expires_at&include=counts")).toMatchObject([
+    row,
+  ]);
+  expect(await claiming(account, "&parent=plain.eth")).toEqual([]);
+  // A list alone is on the chain only.
+  expect(await claiming(other)).toEqual([]);
+  // Records of a resolver that is not the name's claim nothing.
+  await store("moved.eth", { owner: bob, lease, resolver: "0x00000000000000000000000000000000000000cc" });
+  await setRecords("moved.eth", { data: { [proofKey]: "0x02" } });
+  expect(await claiming(account)).toMatchObject([row]);
+  const refused = await open({ hasRecords: false }).ask(
+    `/v1/addresses/${account}/names?relation=owned_account`,
+  );
+  expect(refused.status).toBe(422);
 });

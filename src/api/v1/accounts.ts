@@ -1,19 +1,17 @@
 import type { Hex } from "viem";
 import { z } from "zod/v4";
-import { parseAccountKey } from "../../ens/owned-accounts.ts";
 import { closedQuery } from "../../ens/parameters.ts";
 import { addressSchema, chainIdSchema } from "../../ens/schemas.ts";
 import { addKeys, unkeyed } from "../../read/names/cache-keys.ts";
 import { detailRow } from "../../read/names/rows.ts";
 import { namespaceParameter } from "../../read/names/scopes.ts";
 import type { LookupContext } from "../../read/names/source.ts";
-import { refuse } from "../../read/refusal.ts";
-import { type OwnedAccount, readOwnedAccounts } from "../../read/resolution/owned-accounts.ts";
+import { listClaims, type OwnedAccount, readOwnedAccounts } from "../../read/resolution/owned-accounts.ts";
 import { resolveRecords } from "../../read/resolution/resolve.ts";
 import { askChain, type ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { snapshotParameters } from "./contract.ts";
-import { describeAnswers, ofLookup } from "./lists.ts";
+import { describeAnswers, ofLookup, requireRecords } from "./lists.ts";
 import { readNameInPath } from "./names.ts";
 
 const accountSchema = z.strictObject({
@@ -51,26 +49,23 @@ export const nameAccounts = endpoint({
   ),
   handle: async (call, context: LookupContext & ResolveContext) => {
     const { lookup, resolution } = context;
-    if (!lookup.hasRecords)
-      refuse(
-        "unsupported",
-        "Owned accounts need the plugin protocol-acceleration, which keeps keys of records",
-      );
+    requireRecords(lookup, "accounts");
     const { found, name, position } = await readNameInPath(lookup, call, "accounts");
     const row = detailRow(lookup.namespaces, found, lookup.known);
-    const keys = row.records?.seen_data ?? [];
+    const hashes = row.records && (found.records?.set?.dataHashes ?? {});
     addKeys(call, unkeyed);
     const read = await askChain(context, call, async ({ reader, ...others }) => {
       const sources = {
         ...{ node: row.namehash as Hex, reader, clientOf: resolution.clientOf },
         recordsChainId: row.resolver?.chain_id ?? lookup.known.root.chainId,
         now: BigInt(Math.floor(context.clock() / 1_000)),
+        hashes,
         readData: async (data: readonly string[]) =>
           (await resolveRecords({ reader, ...others }, { name, selection: { data } })).data ?? {},
       };
-      return { accounts: await readOwnedAccounts(sources, keys) };
+      return { accounts: await readOwnedAccounts(sources) };
     });
-    const accounts = "failure_reason" in read ? listClaims(keys) : read.accounts;
+    const accounts = "failure_reason" in read ? listClaims({ hashes }) : read.accounts;
     const reason = "failure_reason" in read ? { failure_reason: read.failure_reason } : {};
     const data = { namespace: row.namespace, accounts: accounts.map(toRow), ...reason };
     return {
@@ -80,12 +75,3 @@ export const nameAccounts = endpoint({
     };
   },
 });
-
-// Accounts whose proofs have keys, where the chain does not tell what is listed.
-const listClaims = (keys: readonly string[]) =>
-  keys.flatMap((key): OwnedAccount[] => {
-    const { chainId, account } = parseAccountKey(key) ?? {};
-    return chainId === undefined || account === undefined
-      ? []
-      : [{ chainId, account, status: "unreachable" }];
-  });

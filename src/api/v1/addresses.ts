@@ -4,6 +4,7 @@ import { z } from "zod/v4";
 import { parseNativeAddress } from "../../ens/decoded-records.ts";
 import { zeroAddress } from "../../ens/ids.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
+import { parseAccountKey } from "../../ens/owned-accounts.ts";
 import {
   anyCaseAddress,
   booleanParameter,
@@ -27,6 +28,7 @@ import {
   maxCountedOfAddress,
   readGivenNames,
 } from "../../read/names/lookups.ts";
+import { namesByRecord } from "../../read/names/record-keys.ts";
 import {
   addressRow,
   defaultCoin,
@@ -73,7 +75,7 @@ import { cursorParameters } from "../kit/paging.ts";
 import { atParameter, minBlockParameter } from "../kit/position.ts";
 import { listPosition, windowEnd } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { describeAnswers, listPage, notFoundAnswer, ofLookup, pageShape } from "./lists.ts";
+import { describeAnswers, listPage, notFoundAnswer, ofLookup, pageShape, requireRecords } from "./lists.ts";
 import {
   authorityParameter,
   includeParameter,
@@ -90,7 +92,7 @@ const maxCountedAsked = 100_000;
 const query = closedQuery({
   namespace: namespaceParameter,
   relation: relationText.describe(
-    "Any of `owner`, `manager` and `role_holder`, `any` for all three, or `resolves_to` or `former_owner` alone; default `any`",
+    "Any of `owner`, `manager` and `role_holder`, `any` for all three, or `resolves_to`, `former_owner` or `owned_account` alone; default `any`",
   ),
   coin_type: oneText("coin_type")
     .regex(/^(\d{1,19}|evm)$/, { error: "coin_type must be decimal digits, or evm", abort: true })
@@ -115,7 +117,7 @@ const query = closedQuery({
     .optional()
     .describe("One row per name, which has one registration"),
   include: includeParameter(["counts", "total_count", "role_summary"]).describe(
-    `\`counts\`: of subnames and records; \`total_count\`: exact up to ${maxCountedAsked}, null with \`resolves_to\`; \`role_summary\`: who has which powers over each name`,
+    `\`counts\`: of subnames and records; \`total_count\`: exact up to ${maxCountedAsked}, null with \`resolves_to\` and \`owned_account\`; \`role_summary\`: who has which powers over each name`,
   ),
   ...listPosition,
   ...cursorParameters,
@@ -137,6 +139,7 @@ const neededBy = {
 const refusedWith: Readonly<Record<string, readonly (keyof AskedNames)[]>> = {
   resolves_to: ["is_migrated"],
   former_owner: ["q", "include", "authority", "is_migrated"],
+  owned_account: ["is_migrated"],
 };
 
 function checkRelation(asked: AskedNames): void {
@@ -175,7 +178,7 @@ export const addressNames = endpoint({
   ...ofLookup,
   path: "/v1/addresses/{address}/names",
   summary: "Names of an address on all indexed chains",
-  description: `By role: names that it owns or manages, that resolve to it, or that it held until they ended. \`total_count\` is exact up to ${maxCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
+  description: `By role: names that it owns or manages, that resolve to it, that it held until they ended, or that claim it as an account of theirs (ENSIP-28; \`/v1/names/{name}/accounts\` checks its consent). \`total_count\` is exact up to ${maxCountedOfAddress}, else null. \`is_primary\` is the claim of the address; for a claimed name, \`is_primary_verified\` says whether it resolves to the address, if the index can tell.`,
   params: z.object({
     address: textParameter("address", 200).describe(
       "20 bytes in hex; with `relation=resolves_to` also a native address of the `coin_type`, such as `bc1q…`",
@@ -193,10 +196,12 @@ export const addressNames = endpoint({
       ...keysOfAddress(lookup.namespaces, address),
       ...(include.includes("counts") ? [keyOfAll] : []),
     );
-    const isResolving = relation.alone === "resolves_to";
-    // Roles and records of resolvers of ENSv2 are no events of a name.
-    if (secondGeneration(lookup.namespaces) && (isResolving || include.includes("role_summary")))
-      addKeys(call, unkeyed);
+    const isClaimed = relation.alone === "owned_account";
+    const isByRecord = isClaimed || relation.alone === "resolves_to";
+    if (isClaimed) requireRecords(lookup, "relation=owned_account");
+    // Data records are no events of a name, and in ENSv2 neither are roles and other records.
+    const isUnkeyed = isByRecord || include.includes("role_summary");
+    if (isClaimed || (secondGeneration(lookup.namespaces) && isUnkeyed)) addKeys(call, unkeyed);
     const { namespace, parent, q, status, authority, is_migrated, expires_after, expires_before } =
       call.query;
     const { sort = relation.alone === "former_owner" ? "expires_at" : "name" } = call.query;
@@ -217,7 +222,7 @@ export const addressNames = endpoint({
         Object.values(given).every((one) => one === undefined),
       isDescending: order === "desc",
       // Names by roles alone are in the order of another row.
-      hasFew: !isResolving && relation.of.join() !== "role_holder",
+      hasFew: !isByRecord && relation.of.join() !== "role_holder",
       branches: (statement) => {
         const { branches, filters } = buildBranches(asked, statement);
         const ofParent = parent && `domain.parent_id = ${statement.bind(nameIn(parent).node)}`;
@@ -229,7 +234,7 @@ export const addressNames = endpoint({
       },
       extra: (statement) => buildExtra(asked, statement),
       maxCounted: relation.alone === undefined ? maxCounted : undefined,
-      of: isResolving ? undefined : { holder: address },
+      of: isByRecord ? undefined : { holder: address },
       show: (listed) => {
         shown.set(listed.row.node, listed.row);
         return {
@@ -239,7 +244,7 @@ export const addressNames = endpoint({
       },
     });
     const [{ body: found }, meta] = await Promise.all([listed, describeRolesNotRead(asked, call)]);
-    const data = isResolving ? await forward(lookup, call, { address, rows: found.data, shown }) : found.data;
+    const data = isByRecord ? await forward(lookup, call, { address, rows: found.data, shown }) : found.data;
     const page = { ...found, data, meta: { ...found.meta, ...meta } };
     const counted = include.includes("counts") ? await withCounts(lookup, call, page, true) : page;
     const body = include.includes("role_summary")
@@ -259,8 +264,8 @@ async function describeRolesNotRead({ lookup, address, relation }: AddressReques
   return isMore === "true" ? { completeness: "partial" as const, ...reason } : {};
 }
 
-// Leaves out names of ENSv2 that resolve otherwise: an alias leads elsewhere, records were cleared, or the resolver is
-// of unknown code.
+// Leaves out names of ENSv2 whose records are others: an alias leads elsewhere, records were cleared, or the resolver
+// is of unknown code.
 async function forward(
   lookup: LookupContext["lookup"],
   call: StatementCall,
@@ -277,6 +282,8 @@ async function forward(
     const found = names.get(row.namehash);
     if (!found) return names.has(row.namehash) ? [] : row;
     const detail = detailRow(lookup.namespaces, found, lookup.known);
+    if (row.relations?.includes("owned_account"))
+      return detail.records?.seen_data?.some((key) => parseAccountKey(key)?.account === address) ? row : [];
     const { resolution, resolutions = [] } = row;
     const own = [resolution ?? [], resolutions].flat().filter(({ record_key: key }) => {
       const { value } = findRecord(detail, key, { found, fallback: undefined });
@@ -320,6 +327,10 @@ type AddressBranches = { branches: (Branch & { name?: string })[]; filters: stri
 function buildBranches(asked: AddressRequest, { bind }: Binder): AddressBranches {
   const { lookup, address, relation, sort } = asked;
   const { namespaces } = lookup;
+  if (relation.alone === "owned_account") {
+    const claiming = namesByRecord(namespaces, { bind }, { account: address });
+    return { branches: [{ ...claiming, order: orders[sort] }], filters: ["names.status <> 'released'"] };
+  }
   const holder = bind(address);
   if (relation.alone === "resolves_to") return buildResolvingBranches(asked, holder);
   const isNobody = isCustodian(namespaces, address) ? " AND false" : "";

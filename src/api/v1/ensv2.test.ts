@@ -401,16 +401,20 @@ describe.each(snapshots)("at block $block", (snapshot) => {
 
   // Records of the recorded chain have ABIs of type 1. Of one that was cleared with its record the generation is older.
   if (snapshot.block === 879)
-    test("content types of ABIs and keys of agents under record ids, since the record was last cleared", async () => {
+    test("content types of ABIs, keys of agents and proofs of accounts under record ids, since the record was last cleared", async () => {
       const [context, old] = ["agent-context", "agent-old"].map(
         (key) => `0x${Buffer.from(key).toString("hex")}`,
       );
+      const [account, formerly] = [`0x${"ac".repeat(20)}`, `0x${"af".repeat(20)}`];
+      const proof = `0x${Buffer.from(`accounts[1][${account}]`).toString("hex")}`;
       await stored.client.exec(
-        `INSERT INTO v2_records (chain_id, resolver, record_id, key_hash, kind, key, value, generation)
-         SELECT DISTINCT l.chain_id, l.resolver, l.record_id, 'new:' || a.key, a.kind, a.key, a.value, coalesce(g.generation, 0) - a.age
+        `INSERT INTO v2_records (chain_id, resolver, record_id, key_hash, kind, key, value, generation, account)
+         SELECT DISTINCT l.chain_id, l.resolver, l.record_id, 'new:' || a.key || a.age, a.kind, a.key, a.value, coalesce(g.generation, 0) - a.age, a.account
          FROM v2_record_links l LEFT JOIN v2_record_generations g USING (chain_id, resolver, record_id)
-         CROSS JOIN (VALUES ('abi', '8', NULL, 0), ('abi', '4', NULL, 0), ('abi', '2', NULL, 1),
-           ('text', '${context}', '0x61', 0), ('text', '${old}', '0x61', 1)) a (kind, key, value, age) WHERE l.record_id <> 0`,
+         CROSS JOIN (VALUES ('abi', '8', NULL, 0, NULL), ('abi', '4', NULL, 0, NULL), ('abi', '2', NULL, 1, NULL),
+           ('text', '${context}', '0x61', 0, NULL), ('text', '${old}', '0x61', 1, NULL),
+           ('data', '${proof}', '0x61', 0, '${account}'), ('data', '${proof}', '0x61', 1, '${formerly}'))
+           a (kind, key, value, age, account) WHERE l.record_id <> 0`,
       );
       const links = await stored.client.query<{ node: string; resolver: Hex }>(
         "SELECT node, resolver FROM v2_record_links WHERE record_id <> 0",
@@ -424,11 +428,17 @@ describe.each(snapshots)("at block $block", (snapshot) => {
       const { data } = await v1.post({ inputs: linked.map(({ name }) => ({ name })) });
       const agents = await v1.all("/v1/names?namespace=ens&record_key_prefix=agent-context", 50);
       const former = await v1.all("/v1/names?namespace=ens&record_key_prefix=agent-old", 50);
+      const claiming = async (address: string) =>
+        (await v1.all(`/v1/addresses/${address}/names?relation=owned_account`, 50)).map(
+          (one) => one.namehash,
+        );
+      const [claimed, noMore] = [await claiming(account), await claiming(formerly)];
       await stored.client.exec("DELETE FROM v2_records WHERE key_hash LIKE 'new:%'");
       expect(data.map(({ record }) => record.records?.seen_abis)).toEqual(linked.map(() => ["1", "4", "8"]));
       const names = agents.map(({ namehash }) => namehash);
       expect(names).toEqual(expect.arrayContaining(linked.map(({ namehash }) => namehash)));
       expect([new Set(names).size, former]).toEqual([names.length, []]);
+      expect([claimed.sort(), noMore]).toEqual([names.sort(), []]);
     });
 
   test("histories have each event of a name's entry, as the contracts emitted it", async () => {

@@ -11,9 +11,11 @@ import {
   type StatementCall,
 } from "../../read/names/source.ts";
 import type { Listed } from "../../read/names/stored-name.ts";
+import { refuse } from "../../read/refusal.ts";
 import { listSortTypes } from "../../read/sql/keyset.ts";
 import { type CursorQuery, cursorPageSchema } from "../kit/paging.ts";
 import { errorSchema, lookupEnvelope, openPage } from "./contract.ts";
+
 // What endpoints under `/v1` have in common: what they need, what they respond with, and how they page a list.
 
 /** Each endpoint under `/v1` needs one of the plugins of names. */
@@ -21,6 +23,12 @@ export const needsNames = {
   plugins: [[...namePlugins]],
   index: "complete" as const,
 };
+
+/** Refuses `what` on an index without records. */
+export function requireRecords({ hasRecords }: LookupContext["lookup"], what: string): void {
+  if (!hasRecords)
+    refuse("unsupported", `${what} needs the plugin protocol-acceleration, which keeps records`);
+}
 
 /** Common parts of the endpoints under `/v1`. */
 export const ofLookup = { tag: "Lookup", envelope: lookupEnvelope, needs: needsNames } as const;

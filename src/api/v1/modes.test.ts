@@ -31,7 +31,7 @@ const values: Readonly<Record<string, readonly string[]>> = {
     address: [address],
   },
   ...{ namespace: ["ens", "basenames"], page_size: ["1"], alarms: ["7,1"] },
-  relation: [...relations, "role_holder", "resolves_to", "former_owner"],
+  relation: [...relations, "role_holder", "resolves_to", "former_owner", "owned_account"],
   coin_type: ["60", "0", "2147483648", "2147492101", "evm"],
   include: ["counts", "inventory", "data,raw,total_count", "total_count", "role_summary", "lineage"],
   keys: ["addr:60,text:url,data:a,avatar,contenthash,name", "addr:0"],

@@ -403,7 +403,7 @@ describe("the inventory of a name's records", async () => {
     seen: { coins: [60], texts: ["url", "a b", "avatar"] },
     contenthash: "0xe301",
     abis: [4, 256, 1],
-    data: ["context"],
+    data: { context: "0x01" },
   });
   type Answer = { namespace: string; inventory: Record<string, unknown> };
   const known = ["addr:60", "contenthash", "data:context", "text:a b", "text:avatar", "text:url"];

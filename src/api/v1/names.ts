@@ -60,7 +60,7 @@ import {
   windowEnd,
 } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { describeAnswers, listAnswers, listPage, ofLookup, pageShape } from "./lists.ts";
+import { describeAnswers, listAnswers, listPage, ofLookup, pageShape, requireRecords } from "./lists.ts";
 import { authorityParameter, includeParameter } from "./parameters.ts";
 
 const namePath = z.object({
@@ -477,8 +477,7 @@ type LabelFilters = Partial<Pick<DeadlinesQuery, keyof typeof labelFilters>>;
 function buildLabelConditions({ lookup }: LookupContext, asked: LabelFilters) {
   const { min_length, max_length, characters, has_avatar } = asked;
   checkOrder({ min_length, max_length });
-  if (has_avatar && !lookup.hasRecords)
-    refuse("unsupported", "has_avatar needs the plugin protocol-acceleration, which keeps records");
+  if (has_avatar) requireRecords(lookup, "has_avatar");
   const length = "char_length(domain.label_name)";
   return {
     rowFilters: [
@@ -565,8 +564,7 @@ function listNamesByRecord(
   );
   if (isNarrowed || sort !== "name")
     refuse("invalid_input", `${parameter} goes without a window or filters of labels, and sorts by name`);
-  if (!lookup.hasRecords)
-    refuse("unsupported", `${parameter} needs the plugin protocol-acceleration, which keeps records`);
+  requireRecords(lookup, parameter);
   addKeys(call, keyOfAll);
   const namespaces = lookup.namespaces.filter((home) => home.namespace === namespace);
   const node = parent === undefined ? undefined : nameIn(parent).node;

@@ -10,7 +10,7 @@ const disjunction = new Intl.ListFormat("en", { type: "disjunction" });
 export const includeParameter = <const T extends readonly [string, ...string[]]>(values: T) =>
   wordsParameter("include", values, `include must contain only ${disjunction.format(values)}`).optional();
 
-const standAlone = ["resolves_to", "former_owner"] as const;
+const standAlone = ["resolves_to", "former_owner", "owned_account"] as const;
 
 const ofState = ["owner", "manager", "role_holder"] as const;
 
@@ -39,7 +39,7 @@ export const relationsText = <const T extends readonly RelationOfState[]>(known:
   relationWords<readonly T[number][]>((words) => pickRelations(words, known), error);
 
 const wrongRelation =
-  "relation must be any, some of owner, manager and role_holder, or resolves_to or former_owner alone";
+  "relation must be any, some of owner, manager and role_holder, or resolves_to, former_owner or owned_account alone";
 
 /** A relation: some by the state in force, or one that stands alone. */
 export const relationText = relationWords((words): Relation | undefined => {

@@ -170,7 +170,7 @@ describe("what is wrong with a request", () => {
     ["/v1/names/eth/subnames?include=total_count", "include must contain only counts"],
     [
       `${namesOfAlice}?relation=owner,resolves_to`,
-      "relation must be any, some of owner, manager and role_holder, or resolves_to or former_owner alone",
+      "relation must be any, some of owner, manager and role_holder, or resolves_to, former_owner or owned_account alone",
     ],
     [`${namesOfAlice}?coin_type=60`, "coin_type needs relation=resolves_to"],
     [`${namesOfAlice}?expires_after=1`, "expires_after needs relation=former_owner"],

@@ -3,6 +3,8 @@ import { ethName } from "../../deployments/ensv2.ts";
 import { rootNode, subnode, tokenIdToHex } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { dnsLabels } from "../../ens/names.ts";
+import { parseAccountKey } from "../../ens/owned-accounts.ts";
+import { textOfHex } from "../../ens/record-values.ts";
 import { decodedReferrer } from "../../ens/registrations.ts";
 import {
   v2Account,
@@ -47,7 +49,8 @@ export async function setRecord(
 ): Promise<void> {
   const record = { ...buildResolverKey(scope), recordId };
   const generation = (await scope.db.find(v2RecordGeneration, record))?.generation ?? 0;
-  const first = { ...record, keyHash: keccak256(`${kind}:${key}`), kind, key };
+  const account = kind === "data" ? (parseAccountKey(textOfHex(key))?.account ?? null) : null;
+  const first = { ...record, keyHash: keccak256(`${kind}:${key}`), kind, key, account };
   await upsert(scope, v2Record, first, { value, generation });
 }
 

@@ -19,8 +19,8 @@ export type IndexedRecords = {
   texts: Record<string, string> | null;
   /** Content types of ABIs, whose text is only on the chain. */
   abis?: string[] | null;
-  /** Keys of data records, likewise. */
-  dataKeys?: string[] | null;
+  /** keccak-256 of the values of data records by key; the values are on the chain. */
+  dataHashes?: Record<string, string> | null;
 };
 
 /** A name's resolver, the index of the node that has it (0: the name's own), and the name's records there. */
@@ -39,11 +39,13 @@ export function indexedRecordsJson(
   const coins = only ? `AND a.coin_type = ANY (${only.coinTypes}::numeric[])` : "";
   const keys = only ? `AND t.key_hash = ANY (${only.keyHashes}::text[])` : "";
   return `(SELECT json_build_object('contenthash', v.contenthash, 'name', v.name,
-  'pubkeyX', v.pubkey_x, 'pubkeyY', v.pubkey_y, 'dnszonehash', v.dnszonehash, 'abis', v.abi_content_types::text[], 'dataKeys', v.data_keys,
+  'pubkeyX', v.pubkey_x, 'pubkeyY', v.pubkey_y, 'dnszonehash', v.dnszonehash, 'abis', v.abi_content_types::text[],
   'addresses', (SELECT json_object_agg(a.coin_type::text, a.value) FROM resolver_address_records a
     WHERE a.chain_id = v.chain_id AND a.address = v.address AND a.node = v.node ${coins}),
   'texts', (SELECT json_object_agg(t.key, t.value) FROM resolver_text_records t
-    WHERE t.chain_id = v.chain_id AND t.address = v.address AND t.node = v.node ${keys}))
+    WHERE t.chain_id = v.chain_id AND t.address = v.address AND t.node = v.node ${keys}),
+  'dataHashes', CASE WHEN v.data_keys IS NOT NULL THEN (SELECT json_object_agg(d.key, d.value_hash) FROM resolver_data_records d
+    WHERE d.chain_id = v.chain_id AND d.address = v.address AND d.node = v.node) END)
   FROM resolver_records v WHERE v.id = 'eip155:' || ${chain} || ':' || ${resolver} || '/' || ${node})`;
 }
 

@@ -6,22 +6,23 @@ import { nameOfNode, secondGeneration } from "./stored-name.ts";
 import { isCurrentRecord } from "./v2-records.ts";
 
 /**
- * What a text record of listed names has: a key that begins with a text, which itself begins with `agentKeys`, or a
- * class.
+ * A record that listed names have: a text record whose key begins with a text, which itself begins with `agentKeys`, or
+ * with a class, or the proof of an account.
  */
-export type RecordCondition = { prefix: string } | { class: string };
+export type RecordCondition = { prefix: string } | { class: string } | { account: string };
 
-/** Names whose resolver has such a text record. */
+/** Names whose resolver has such a record. */
 export function namesByRecord(
   namespaces: readonly IndexedNamespace[],
   { bind }: Binder,
   condition: RecordCondition,
 ): Branch {
-  const [ofNode, ofRecordId] = "prefix" in condition ? keyed(bind, condition) : classed(bind, condition);
-  const ofNodes = `SELECT t.chain_id, t.address, t.node FROM resolver_text_records t WHERE ${ofNode()}`;
+  const [ofNode, ofRecordId] = buildConditions(bind, condition);
+  const table = "account" in condition ? "resolver_data_records" : "resolver_text_records";
+  const ofNodes = `SELECT t.chain_id, t.address, t.node FROM ${table} t WHERE ${ofNode()}`;
   const ofRecordIds =
     () => `SELECT l.chain_id, l.resolver, l.node FROM v2_records r JOIN v2_record_links l USING (chain_id, resolver, record_id)
-    WHERE r.kind = 'text' AND ${ofRecordId()} AND r.value <> '0x' AND ${isCurrentRecord("r")}`;
+    WHERE ${ofRecordId()} AND r.value <> '0x' AND ${isCurrentRecord("r")}`;
   const found = secondGeneration(namespaces) === undefined ? ofNodes : `${ofNodes} UNION ${ofRecordIds()}`;
   return {
     from: `(SELECT DISTINCT t.* FROM (${found}) t) t ${nameOfNode(namespaces, "t.node")}`,
@@ -31,16 +32,27 @@ export function namesByRecord(
   };
 }
 
-const keyed = (bind: Binder["bind"], { prefix }: { prefix: string }) =>
-  [
-    () => `t.key LIKE '${agentKeys}%' AND ${beginsWith(bind, prefix)("t.key")}`,
-    () => `r.key LIKE '${agentKeysInHex}%' AND ${beginsWith(bind, hexOfText(prefix))("r.key")}`,
-  ] as const;
-
-// ENSIP-27. A class has at most 100 letters, so the part that is indexed is all of it.
-const classed = (bind: Binder["bind"], { class: value }: { class: string }) =>
-  [
-    () => `t.key = 'class' AND left(t.value, 256) = ${bind(value)}::text COLLATE "C"`,
+// The condition on rows `t` by nodes, and on rows `r` by record ids.
+function buildConditions(bind: Binder["bind"], condition: RecordCondition) {
+  const equals = (column: string, value: string) => `${column} = ${bind(value)}::text COLLATE "C"`;
+  if ("account" in condition) {
+    const { account } = condition;
+    return [() => equals("t.account", account), () => equals("r.account", account)] as const;
+  }
+  const isText = "r.kind = 'text'";
+  if ("prefix" in condition) {
+    const { prefix } = condition;
+    return [
+      () => `t.key LIKE '${agentKeys}%' AND ${beginsWith(bind, prefix)("t.key")}`,
+      () =>
+        `${isText} AND r.key LIKE '${agentKeysInHex}%' AND ${beginsWith(bind, hexOfText(prefix))("r.key")}`,
+    ] as const;
+  }
+  // ENSIP-27. A class has at most 100 letters, so the part that is indexed is all of it.
+  const { class: kind } = condition;
+  return [
+    () => `t.key = 'class' AND ${equals("left(t.value, 256)", kind)}`,
     () =>
-      `r.key = '${hexOfText("class")}' AND left(r.value, 256) = ${bind(hexOfText(value))}::text COLLATE "C"`,
+      `${isText} AND r.key = '${hexOfText("class")}' AND ${equals("left(r.value, 256)", hexOfText(kind))}`,
   ] as const;
+}

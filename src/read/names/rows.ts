@@ -126,6 +126,7 @@ function groupRecords(text: string, records: StoredRecords | null): z.output<typ
   const texts: Record<string, string> = isKnown ? { ...set?.texts } : {};
   const coins = [...new Set([...(seenCoins ?? []), ...Object.keys(addresses)])].sort(byNumber);
   const keys = [...new Set([...(seenTexts ?? []), ...Object.keys(texts)])].sort();
+  const dataKeys = Object.keys(set?.dataHashes ?? {}).sort();
   const valued = (all: string[], values: Readonly<Record<string, string>>) =>
     Object.fromEntries(
       (isKnown ? all : Object.keys(values)).map((key) => [key, toHeldValue(findOwnValue(values, key))]),
@@ -149,7 +150,7 @@ function groupRecords(text: string, records: StoredRecords | null): z.output<typ
       ? { abi_unsupported_reason: "abi_observations_not_supported" }
       : {
           seen_abis: [...(set?.abis ?? [])].sort(byNumber),
-          ...(set?.dataKeys?.length ? { seen_data: [...set.dataKeys].sort() } : {}),
+          ...(dataKeys.length > 0 ? { seen_data: dataKeys } : {}),
         }),
     abis: {},
     seen_singletons: singletons,
@@ -469,7 +470,9 @@ export const rowSchema = z.strictObject({
   role_holder_count: z.int().optional().describe("Of a label of a registry"),
   is_primary: z.boolean().optional(),
   is_primary_verified: z.boolean().optional(),
-  relations: z.array(z.enum(["owner", "manager", "role_holder", "resolves_to", "former_owner"])).optional(),
+  relations: z
+    .array(z.enum(["owner", "manager", "role_holder", "resolves_to", "former_owner", "owned_account"]))
+    .optional(),
   resolution: resolutionSchema.optional(),
   resolutions: z.array(resolutionSchema).optional(),
   role_summary: roleSummarySchema.optional(),

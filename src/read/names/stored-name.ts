@@ -402,7 +402,7 @@ export const nameText: string = `concat('{"home":', names.home, ${Object.entries
 
 /** Further members of a row of a list. */
 export type Extra = {
-  relations: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner")[];
+  relations: ("owner" | "manager" | "role_holder" | "resolves_to" | "former_owner" | "owned_account")[];
   isPrimary: boolean;
   forward: (boolean | null)[] | null;
   /** Coin types whose record is the address. */

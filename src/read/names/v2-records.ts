@@ -3,7 +3,7 @@ import { rootNode, subnode } from "../../ens/ids.ts";
 import { keccak256 } from "../../ens/keccak.ts";
 import { dnsLabels, labelhashIn } from "../../ens/names.ts";
 import { isEncodedLabel } from "../../ens/normalization.ts";
-import { textValue } from "../../ens/record-values.ts";
+import { textOfHex, textValue } from "../../ens/record-values.ts";
 import type { Database } from "../sql/client.ts";
 import { planOnce } from "../sql/prepared.ts";
 import { formatArray, type IndexedRecords, indexedRecordsJson, unset } from "./indexed-records.ts";
@@ -211,28 +211,27 @@ async function readStored(
 // is empty or null.
 type StoredRecord = [string, string, Hex | null];
 
-const decodeText = (hex: string) => Buffer.from(hex.slice(2), "hex").toString("utf8");
-
 function collectRecords(records: readonly StoredRecord[]): StoredRecords {
   const ofKind = (wanted: string) => records.filter(([kind]) => kind === wanted);
   const bytes = (value: Hex | null | undefined) => (value === "0x" ? null : (value ?? null));
-  const text = (value: Hex | null | undefined) => (value ? textValue(decodeText(value)) : null);
+  const hashOf = (value: Hex | null) => (bytes(value) === null ? null : keccak256(hexToBytes(value as Hex)));
+  const text = (value: Hex | null | undefined) => (value ? textValue(textOfHex(value)) : null);
   const keep = (entries: readonly (readonly [string, string | null])[]) =>
     Object.fromEntries(entries.flatMap(([key, value]) => (value === null ? [] : [[key, value]])));
   const [coins, texts] = [ofKind("address"), ofKind("text")];
   const hash = ofKind("contenthash")[0]?.[2] ?? null;
   return {
     seenCoins: coins.map(([, coin]) => coin),
-    seenTexts: texts.map(([, key]) => decodeText(key)),
+    seenTexts: texts.map(([, key]) => textOfHex(key)),
     addr: null,
     hash,
     set: {
       contenthash: bytes(hash),
       name: text(ofKind("name")[0]?.[2]),
       addresses: keep(coins.map(([, coin, value]) => [coin, bytes(value)])),
-      texts: keep(texts.map(([, key, value]) => [decodeText(key), text(value)])),
+      texts: keep(texts.map(([, key, value]) => [textOfHex(key), text(value)])),
       abis: ofKind("abi").flatMap(([, type, value]) => (value === null ? [] : [type])),
-      dataKeys: ofKind("data").flatMap(([, key, value]) => (bytes(value) === null ? [] : [decodeText(key)])),
+      dataHashes: keep(ofKind("data").map(([, key, value]) => [textOfHex(key), hashOf(value)])),
     },
   };
 }

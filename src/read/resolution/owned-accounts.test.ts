@@ -1,4 +1,4 @@
-import { createClient, custom, encodeAbiParameters, type Hex } from "viem";
+import { createClient, custom, encodeAbiParameters, type Hex, keccak256 } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { expect, test } from "vitest";
 import { buildProofKey, hashConsent } from "../../ens/owned-accounts.ts";
@@ -43,13 +43,20 @@ const reader: AccountSources["reader"] = {
   },
 };
 
-async function check(records: Readonly<Record<string, Hex>>) {
-  const sources: AccountSources = {
-    ...{ node, recordsChainId, now, reader },
-    readData: async (keys) => Object.fromEntries(keys.map((key) => [key, records[key] ?? null])),
-    clientOf: (chainId) => ({ 1: client, 10: client, 5: failing })[chainId],
-  };
-  const found = await readOwnedAccounts(sources, Object.keys(records));
+const hashesOf = (records: Readonly<Record<string, Hex>>) =>
+  Object.fromEntries(Object.entries(records).map(([key, value]) => [key, keccak256(value)]));
+
+const sourcesOf = (records: Readonly<Record<string, Hex>>): Omit<AccountSources, "hashes"> => ({
+  ...{ node, recordsChainId, now, reader },
+  readData: async (keys) => Object.fromEntries(keys.map((key) => [key, records[key] ?? null])),
+  clientOf: (chainId) => ({ 1: client, 10: client, 5: failing })[chainId],
+});
+
+async function check(
+  records: Readonly<Record<string, Hex>>,
+  hashes: AccountSources["hashes"] = hashesOf(records),
+) {
+  const found = await readOwnedAccounts({ ...sourcesOf(records), hashes });
   return found.map(({ chainId, account, status }) => `${chainId} ${account} ${status}`);
 }
 
@@ -91,6 +98,31 @@ test("a consent to another name, and bytes that are no proof, are invalid", asyn
     [buildProofKey(1, next)]: "0xdeadbeef",
   });
   expect(found).toEqual([`1 ${own} invalid`, `1 ${next} invalid`]);
+});
+
+test("a value that is not what its event announced proves nothing", async () => {
+  const [own = "0x", next = "0x"] = addresses;
+  const [listing, ownKey, nextKey] = ["accounts[1]", buildProofKey(1, own), buildProofKey(1, next)];
+  const records = { [listing]: list([own, next]), [ownKey]: await sign(0), [nextKey]: await sign(1) };
+  const announced = hashesOf(records);
+  const other = keccak256("0x01");
+  expect(await check(records, { ...announced, [nextKey]: other })).toEqual([
+    `1 ${own} verified`,
+    `1 ${next} unreachable`,
+  ]);
+  // The list is not known, so all that is are the keys of proofs.
+  expect(await check(records, { [listing]: other, [ownKey]: other })).toEqual([`1 ${own} unreachable`]);
+  expect(await check({}, announced)).toEqual([`1 ${own} unreachable`, `1 ${next} unreachable`]);
+});
+
+test("where keys are not indexed, the name says of which chains it lists accounts", async () => {
+  const [own = "0x"] = addresses;
+  const proved = { "accounts[10]": list([own]), [buildProofKey(10, own)]: await sign(0, { chainId: 10 }) };
+  const chains = { "accounts-chains": list(["0x0a", "0x07"]) };
+  const hashes = { hashes: undefined };
+  const found = await readOwnedAccounts({ ...sourcesOf({ ...proved, ...chains }), ...hashes });
+  expect(found).toMatchObject([{ chainId: 10, account: own, status: "verified" }]);
+  expect(await readOwnedAccounts({ ...sourcesOf(proved), ...hashes })).toEqual([]);
 });
 
 test("a name has 32 accounts at most, each once", async () => {

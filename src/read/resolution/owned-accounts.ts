@@ -1,8 +1,11 @@
-import { BaseError, type Client, type Hex, parseAbi, recoverAddress } from "viem";
+import { BaseError, type Client, type Hex, keccak256, parseAbi, recoverAddress } from "viem";
 import { getCode } from "viem/actions";
 import {
+  buildListingKey,
   buildProofKey,
+  chainsKey,
   checkDates,
+  decodeChains,
   decodeListing,
   decodeProof,
   hashConsent,
@@ -21,51 +24,86 @@ export type OwnedAccount = {
   expiresAt?: bigint;
 };
 
-/** What accounts are checked by. `readData`: values of the name's data records by key, live. */
+/**
+ * What accounts are checked by. `hashes`: keccak-256 of the values of the name's data records by key, by their events;
+ * undefined if these are not indexed. `readData`: the values, live.
+ */
 export type AccountSources = {
   node: Hex;
   recordsChainId: number;
   now: bigint;
+  hashes: Readonly<Record<string, string>> | undefined;
   readData: (keys: readonly string[]) => Promise<Readonly<Record<string, string | null>>>;
   reader: Pick<ChainReader, "read">;
   clientOf: (chainId: number) => Client | undefined;
 };
 
 /**
- * The accounts that a name lists under the known keys of its data records, at most 32, each checked by itself. Throws
- * UnavailableError if the records cannot be read.
+ * The accounts that a name lists, at most 32, each checked by itself. Throws UnavailableError if the records cannot be
+ * read.
  */
-export async function readOwnedAccounts(
-  sources: AccountSources,
-  keys: readonly string[],
-): Promise<OwnedAccount[]> {
-  const listings = keys.flatMap((key) => {
-    const parsed = parseAccountKey(key);
-    return parsed && parsed.account === undefined ? [{ key, chainId: parsed.chainId }] : [];
+export async function readOwnedAccounts(sources: AccountSources): Promise<OwnedAccount[]> {
+  const chainIds = await listChains(sources);
+  if (chainIds.length === 0) return [];
+  const lists = await readAnnounced(sources, chainIds.map(buildListingKey));
+  const listed = chainIds.flatMap((chainId): ListedAccount[] => {
+    const value = lists.get(buildListingKey(chainId));
+    if (value === undefined) return listClaims(sources).filter((one) => one.chainId === chainId);
+    return decodeListing(value).map((account) => ({ chainId, account }));
   });
-  if (listings.length === 0) return [];
-  const shown = listings.sort((a, b) => a.chainId - b.chainId).slice(0, maxOwnedAccounts);
-  const values = await sources.readData(shown.map(({ key }) => key));
-  const listed = shown
-    .flatMap(({ key, chainId }) =>
-      decodeListing((values[key] ?? "0x") as Hex).map((account) => ({ chainId, account })),
-    )
-    .slice(0, maxOwnedAccounts);
-  const once = [...new Map(listed.map((one) => [buildProofKey(one.chainId, one.account), one]))];
-  if (once.length === 0) return [];
-  const proofs = await sources.readData(once.map(([key]) => key));
-  return Promise.all(once.map(([key, one]) => checkAccount(sources, one, proofs[key] ?? null)));
+  const once = new Map(
+    listed.slice(0, maxOwnedAccounts).map((one) => [buildProofKey(one.chainId, one.account), one]),
+  );
+  if (once.size === 0) return [];
+  const proofs = await readAnnounced(sources, [...once.keys()]);
+  return Promise.all([...once].map(([key, one]) => checkAccount(sources, one, proofs.get(key))));
 }
 
-type ListedAccount = { chainId: number; account: Hex };
+/** Accounts whose proofs have keys, where the chain does not tell what is listed. */
+export const listClaims = ({ hashes = {} }: Pick<AccountSources, "hashes">): OwnedAccount[] =>
+  Object.keys(hashes).flatMap((key) => {
+    const { chainId, account } = parseAccountKey(key) ?? {};
+    return chainId === undefined || account === undefined
+      ? []
+      : [{ chainId, account, status: "unreachable" as const }];
+  });
+
+// The chains of which the name lists accounts: by its keys, or by its own list where these are not indexed.
+async function listChains({ hashes, readData }: AccountSources): Promise<number[]> {
+  if (hashes === undefined) return decodeChains(((await readData([chainsKey]))[chainsKey] ?? "0x") as Hex);
+  const chainIds = Object.keys(hashes).flatMap((key) => {
+    const { chainId, account } = parseAccountKey(key) ?? {};
+    return chainId === undefined || account !== undefined ? [] : [chainId];
+  });
+  return chainIds.sort((a, b) => a - b).slice(0, maxOwnedAccounts);
+}
+
+// Values by key, without those that differ from what their events announced: the chain has moved on, or the node lies.
+async function readAnnounced(
+  { readData, hashes = {} }: AccountSources,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, Hex>> {
+  const values = await readData(keys);
+  return new Map(
+    keys.flatMap((key) => {
+      const value = (values[key] ?? "0x") as Hex;
+      const isOther = Object.hasOwn(hashes, key) && hashes[key] !== keccak256(value);
+      return isOther ? [] : [[key, value]];
+    }),
+  );
+}
+
+type ListedAccount = Pick<OwnedAccount, "chainId" | "account"> & { status?: OwnedAccount["status"] };
 
 async function checkAccount(
   sources: AccountSources,
-  listed: ListedAccount,
-  value: string | null,
+  { chainId, account, status }: ListedAccount,
+  value: Hex | undefined,
 ): Promise<OwnedAccount> {
-  if (value === null || value === "0x") return { ...listed, status: "unproven" };
-  const proof = decodeProof(value as Hex);
+  const listed = { chainId, account };
+  if (status !== undefined || value === undefined) return { ...listed, status: "unreachable" };
+  if (value === "0x") return { ...listed, status: "unproven" };
+  const proof = decodeProof(value);
   if (proof === undefined) return { ...listed, status: "invalid" };
   const { expiresAt, signature } = proof;
   const fault = checkDates(proof, sources.now);
@@ -81,7 +119,7 @@ const magicValue = "0x1626ba7e";
 // An account with code on its chain answers for itself (ERC-1271), accounts of EIP-7702 too; another has signed.
 async function checkSignature(
   { reader, clientOf }: AccountSources,
-  { chainId, account }: ListedAccount,
+  { chainId, account }: Pick<OwnedAccount, "chainId" | "account">,
   { digest, signature }: { digest: Hex; signature: Hex },
 ): Promise<OwnedAccount["status"]> {
   const client = clientOf(chainId);

@@ -1,3 +1,4 @@
+import { type Hex, keccak256 } from "viem";
 import { afterAll } from "vitest";
 import { namespaces } from "../../../src/deployments/namespaces.ts";
 import { labelhash } from "../../../src/ens/labels.ts";
@@ -107,8 +108,8 @@ type Records = {
   name?: string;
   /** Content types of ABIs. */
   abis?: readonly number[];
-  /** Keys of data records. */
-  data?: readonly string[];
+  /** Values of data records. */
+  data?: Readonly<Record<string, Hex>>;
 };
 
 /**
@@ -167,7 +168,7 @@ export async function createStoredNames() {
   /** Rows of a resolver and its records of a name. */
   async function setRecords(name: string, { chainId = 1, resolver = publicResolver, ...records }: Records) {
     const node = namehash(name);
-    const { addresses = {}, texts = {} } = records;
+    const { addresses = {}, texts = {}, data = {} } = records;
     const { seen = { coins: Object.keys(addresses).map(Number), texts: Object.keys(texts) } } = records;
     const at = { chain_id: chainId, address: resolver, node };
     await insert("resolver", {
@@ -184,7 +185,7 @@ export async function createStoredNames() {
       contenthash: records.contenthash,
       name: records.name,
       abi_content_types: records.abis,
-      data_keys: records.data,
+      data_keys: Object.keys(data),
     });
     await setAddresses(name, addresses, { chainId, resolver });
     const rows = Object.entries(texts).map(([key, value]) => ({
@@ -194,6 +195,14 @@ export async function createStoredNames() {
       value,
     }));
     await insert("resolver_text_records", ...rows);
+    const hashes = Object.entries(data).map(([key, value]) => ({
+      ...at,
+      key_hash: labelhash(key),
+      key,
+      value_hash: keccak256(value),
+      account: /^accounts\[\d+\]\[(.*)\]$/.exec(key)?.[1],
+    }));
+    await insert("resolver_data_records", ...hashes);
   }
 
   /** Rows of addresses alone. */
