@@ -42,17 +42,35 @@ export async function readLabelCoverage(
   return { counts: counts ?? [], parents: parents ?? [] };
 }
 
+/** A class of names (ENSIP-27), with the number of names that say they are of it. */
+export type NameClass = { class: string; names: number };
+
+/**
+ * The 100 classes with most names, by the text record `class` in a name's resolver, without records under record ids of
+ * ENSv2.
+ */
+export async function readClasses(run: Statement, schema: string): Promise<NameClass[]> {
+  const own = quoted(schema);
+  const { rows } =
+    await run(`SELECT t.value AS class, count(DISTINCT t.node)::int AS names FROM ${own}.resolver_text_records t
+    WHERE t.key = 'class' AND t.value ~ '^[A-Za-z]{1,100}$' AND EXISTS (SELECT FROM ${own}.domain_resolver_relations r
+      WHERE r.domain_id = t.node AND r.chain_id = t.chain_id AND r.resolver = t.address)
+    GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 100`);
+  return rows as NameClass[];
+}
+
 type CoverageOptions = { run: Statement; schema: string; isReady: () => boolean; log: Log };
 
 /**
- * Stores the coverage of an index each hour, as the status `coverage`. Returns how to stop it; its `soon` counts at
- * once.
+ * Stores the coverage of an index with its parents and classes each hour, as the status `coverage`. Returns how to stop
+ * it; its `soon` counts at once.
  */
 export function keepCoverage({ run, schema, isReady, log }: CoverageOptions) {
   let ms = 5_000;
   const count = async () => {
     if (!isReady()) return;
-    await saveStatus(run, schema, "coverage", { at: Date.now(), ...(await readLabelCoverage(run, schema)) });
+    const [counts, classes] = [await readLabelCoverage(run, schema), await readClasses(run, schema)];
+    await saveStatus(run, schema, "coverage", { at: Date.now(), ...counts, classes });
     ms = 3_600_000;
   };
   return repeat(count, {

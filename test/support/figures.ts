@@ -1,4 +1,4 @@
-import { readLabelCoverage } from "../../src/operations/label-coverage.ts";
+import { readClasses, readLabelCoverage } from "../../src/operations/label-coverage.ts";
 import { createStatusTable, saveStatus } from "../../src/operations/stored-indexes.ts";
 import type { IndexedNamespace } from "../../src/read/names/indexed-namespaces.ts";
 import { createCounting, createFigures } from "../../src/read/stats/count.ts";
@@ -22,7 +22,8 @@ export async function countFigures(
     checkpointOf(block, chainId),
   ]);
   const counted = await readLabelCoverage(run, "public");
-  await saveStatus(run, "public", "coverage", { at: block.timestamp * 1_000, ...counted });
+  const classes = await readClasses(run, "public");
+  await saveStatus(run, "public", "coverage", { at: block.timestamp * 1_000, ...counted, classes });
   const count = createCounting({ run, schema: "public", namespaces });
   while (await count());
 }

@@ -81,11 +81,18 @@ function chooseList(asked: ListQuery, { frame, now }: Shown): NameList {
       ...{ title: `Names like ${q}`, words: "Names that contain the text.", sorts: [] },
       request: requestTo(search, {}, { match: "contains", ...given } as never) as ListRequest,
     };
+  const namespace = frame.namespaces?.[0] ?? "ens";
+  if (asked["class"])
+    return {
+      ...{ title: `Class ${asked["class"]}`, words: "Names that say they are of the class.", sorts: [] },
+      request: requestTo(deadlineNames, {}, {
+        ...{ namespace, ...given, class: asked["class"] },
+      } as never) as ListRequest,
+    };
   const [key, list] = Object.entries(deadlines).find(([name]) => name === asked["list"]) ?? [
     "expiring",
     deadlines["expiring"] as ListByDeadline,
   ];
-  const namespace = frame.namespaces?.[0] ?? "ens";
   const query = { namespace, ...list.query(now), ...given, ...pick(asked, filters) };
   return {
     ...{ title: list.title, words: list.words, sorts: [], key },
@@ -108,7 +115,7 @@ const columns = [
 ];
 
 function renderTabs(asked: ListQuery): Html {
-  const isOther = Boolean(asked["parent"] || asked["owner"] || asked["q"]);
+  const isOther = ["parent", "owner", "q", "class"].some((name) => asked[name]);
   const current = isOther ? undefined : (asked["list"] ?? "expiring");
   return html`<nav class="tabs" aria-label="Lists">${Object.entries(deadlines).map(
     ([key, { title }]) =>
@@ -131,18 +138,19 @@ function renderFilters(asked: ListQuery, frame: Frame): Html {
       ([name, value]) => html`<input type="hidden" name="${name}" value="${escapeControls(value)}">`,
     );
   if (asked["parent"] || asked["owner"])
-    return html`<form action="/names">${hidden(["parent", "owner", "sort", "order"])}
-<label>Contains<input name="q" value="${escapeControls(asked["q"] ?? "")}" maxlength="500"></label>${asked["q"] ? html`<input type="hidden" name="match" value="contains">` : ""}<button>Filter</button></form>`;
+    return html`<div class="card"><form action="/names">${hidden(["parent", "owner", "sort", "order"])}
+<label>Contains<input name="q" value="${escapeControls(asked["q"] ?? "")}" maxlength="500"></label>${asked["q"] ? html`<input type="hidden" name="match" value="contains">` : ""}<button>Filter</button></form></div>`;
+  if (asked["class"]) return html``;
   const spaces = frame.namespaces ?? [];
   const option = (value: string, words: string, chosen: string | undefined) =>
     html`<option value="${escapeControls(value)}"${value === (chosen ?? "") ? html` selected` : ""}>${words}</option>`;
-  return html`<form action="/names">${hidden(["list"])}
+  return html`<div class="card"><form action="/names">${hidden(["list"])}
 ${spaces.length > 1 && html`<label>Namespace<select name="namespace">${spaces.map((one) => option(one, one, asked["namespace"]))}</select></label>`}
 <label>Letters from<input name="min_length" inputmode="numeric" size="3" value="${escapeControls(asked["min_length"] ?? "")}"></label>
 <label>to<input name="max_length" inputmode="numeric" size="3" value="${escapeControls(asked["max_length"] ?? "")}"></label>
 <label>Characters<select name="characters">${choices.characters.map(([value, words]) => option(value, words, asked["characters"]))}</select></label>
 <label><input type="checkbox" name="has_avatar" value="true"${asked["has_avatar"] ? html` checked` : ""}> with an avatar</label>
-<button>Filter</button></form>`;
+<button>Filter</button></form></div>`;
 }
 
 type ListBody = { data: NameRow[]; page: { next_cursor: string | null; total_count: number | null } };
@@ -233,7 +241,7 @@ export function namesRoutes(sources: PageSources, frame: Frame): Hono {
     const description = list.words;
     const read = async (): Promise<Page> => ({
       heading: html`<h1>${title}</h1><p>${description}</p>`,
-      content: html`${renderTabs(asked)}<div class="card">${renderFilters(asked, frame)}</div>
+      content: html`${renderTabs(asked)}${renderFilters(asked, frame)}
 ${reply instanceof HttpError ? note(describeRefusal(reply)) : await renderList({ asked, list }, reply as unknown as ListBody, ask, shown)}`,
     });
     const status = reply instanceof HttpError ? reply.status : 200;

@@ -4,7 +4,14 @@ import { formatUnits } from "viem";
 import { HttpError } from "../../http/error.ts";
 import { type BodyOf, requestTo } from "../kit/endpoint.ts";
 import { describeRefusal } from "../kit/errors.ts";
-import { type FigureOverTime, type FigureRow, figuresOverTime, ofFigures, topParents } from "../v1/stats.ts";
+import {
+  classes,
+  type FigureOverTime,
+  type FigureRow,
+  figuresOverTime,
+  ofFigures,
+  topParents,
+} from "../v1/stats.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
 import type { PageAsk, PageSources } from "./ask.ts";
 import { type Bar, barChart } from "./chart.ts";
@@ -129,6 +136,17 @@ const parentColumns = [
   column("Subnames", (row: ParentRow) => row.subname_count, forms.number),
 ];
 
+type ClassRow = BodyOf<typeof classes>["data"][number];
+
+const classColumns = [
+  column(
+    "Class",
+    (row: ClassRow) => row.class,
+    (word) => html`<a href="/names?class=${word}">${word}</a>`,
+  ),
+  column("Names", (row: ClassRow) => row.names, forms.number),
+];
+
 /** Every figure, by day, week or month, in two columns. */
 async function renderFigures(interval: ShownInterval, ask: PageAsk, view: View): Promise<Page> {
   const cards = Object.entries(figuresOverTime).map(async ([path, figure]) => {
@@ -143,9 +161,16 @@ async function renderFigures(interval: ShownInterval, ask: PageAsk, view: View):
   const parents = renderRows(ask(ofParents), (rows) =>
     listOf(view, "Names", { rows, columns: parentColumns }),
   );
+  const ofClasses = requestTo(classes, {}, { page_size: "10" });
+  const classList = renderRows(ask(ofClasses), (rows) =>
+    rows.length === 0
+      ? note("No name has a class.")
+      : listOf(view, "Classes", { rows, columns: classColumns }),
+  );
   const sections = await Promise.all([
     ...cards,
     parents.then((list) => section("Names with the most subnames", list, { request: ofParents })),
+    classList.then((list) => section("Classes of names", list, { request: ofClasses })),
   ]);
   const tabs = intervals.map(
     (one) =>

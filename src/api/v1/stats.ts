@@ -286,22 +286,45 @@ const parentSchema = z.strictObject({
   subname_count: countSchema,
 });
 
+const classSchema = z.strictObject({ class: z.string(), names: countSchema });
+
+// An endpoint of the rows that the coverage of labels stores under `member`.
+const createCounted = <S extends z.ZodType>(
+  member: "parents" | "classes",
+  { row, ...texts }: { path: string; summary: string; description: string; plugins?: string[]; row: S },
+) =>
+  endpoint({
+    ...ofLookup,
+    ...texts,
+    needs: { ...needsNames, plugins: [...needsNames.plugins, ...(texts.plugins ?? [])] },
+    query: closedQuery({ page_size: cursorParameters.page_size, min_block: minBlockParameter }),
+    answers: buildAnswers(row),
+    handle: async ({ query, current, request }, { lookup }: LookupContext) => {
+      const sql = `SELECT (${stateSql("coverage")} -> '${member}')::text`;
+      const [text] = await lookup.database.row(sql, [], request.raw.signal);
+      if (!text) return refuse("overloaded", "Names are counted in the minutes after the backfill.");
+      const data = JSON.parse(text).slice(0, query.page_size) as z.output<S>[];
+      return { status: 200, body: { data, meta: describePosition(current, lookup.hashOf) } };
+    },
+  });
+
 /** GET /v1/stats/top-parents. */
-export const topParents = endpoint({
-  ...ofLookup,
+export const topParents = createCounted("parents", {
   path: "/v1/stats/top-parents",
   summary: "Names with the most direct subnames",
   description: "Up to 100, as the index counted them in the last hour, without names that are only in ENSv2.",
-  query: closedQuery({ page_size: cursorParameters.page_size, min_block: minBlockParameter }),
-  answers: buildAnswers(parentSchema),
-  handle: async ({ query, current, request }, { lookup }: LookupContext) => {
-    const sql = `SELECT (${stateSql("coverage")} -> 'parents')::text`;
-    const [text] = await lookup.database.row(sql, [], request.raw.signal);
-    if (!text) return refuse("overloaded", "Names are counted in the minutes after the backfill.");
-    const data = JSON.parse(text).slice(0, query.page_size);
-    return { status: 200, body: { data, meta: describePosition(current, lookup.hashOf) } };
-  },
+  row: parentSchema,
+});
+
+/** GET /v1/stats/classes. */
+export const classes = createCounted("classes", {
+  path: "/v1/stats/classes",
+  summary: "Classes of names (ENSIP-27)",
+  description:
+    "Names by their text record `class`: up to 100 classes, those with most names first, as the index counted them in the last hour, without records under record ids of ENSv2.",
+  plugins: ["protocol-acceleration"],
+  row: classSchema,
 });
 
 /** The endpoints of figures over time. */
-export const stats = [...ofFigures.values(), topParents];
+export const stats = [...ofFigures.values(), topParents, classes];

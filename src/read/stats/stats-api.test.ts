@@ -8,7 +8,7 @@ import { checkpointOf } from "../../../test/support/checkpoints.ts";
 import { openLastIndex } from "../../../test/support/ensv2/stored-index.ts";
 import { openLookups } from "../../../test/support/lookups/lookups.ts";
 import { namehash } from "../../ens/names.ts";
-import { readLabelCoverage } from "../../operations/label-coverage.ts";
+import { readClasses, readLabelCoverage } from "../../operations/label-coverage.ts";
 import { createStatusTable, saveStatus } from "../../operations/stored-indexes.ts";
 import { indexedNamespaces } from "../names/indexed-namespaces.ts";
 import { createCounting, createFigures } from "./count.ts";
@@ -31,7 +31,7 @@ type Row = Record<string, unknown> & { date: string };
 const read = async (path: string) => (await get<Row[]>(`/v1/stats/${path}`)).data;
 
 test("nothing is answered before the past is counted", async () => {
-  for (const path of ["registrations", "top-parents"]) {
+  for (const path of ["registrations", "top-parents", "classes"]) {
     const { status, body } = await ask(`/v1/stats/${path}`);
     expect([status, (body as { error: { code: string } }).error.code]).toEqual([503, "overloaded"]);
   }
@@ -124,6 +124,31 @@ test("labels and parents are those that the index counts", async () => {
   const eth = parents.find((one) => one["namehash"] === namehash("eth"));
   expect([eth?.["subname_count"], eth?.["name"]]).toEqual([children.get(namehash("eth"))?.length, ethName]);
   expect(parents.length).toBe(Math.min(100, children.size));
+});
+
+test("classes are those that names say in the resolver that they have", async () => {
+  const rows = [
+    ["0x01", "Agent", true],
+    ["0x02", "Agent", true],
+    ["0x03", "Agent", false],
+    ["0x04", "Org", true],
+    ["0x05", "not a word", true],
+  ] as const;
+  for (const [node, value, isOwn] of rows) {
+    await run("INSERT INTO resolver_text_records VALUES (1, '0xa1', $1, '0x', 'class', $2)", [node, value]);
+    await run("INSERT INTO domain_resolver_relations VALUES (1, '0x0e', $1, $2)", [
+      node,
+      isOwn ? "0xa1" : "0xb2",
+    ]);
+  }
+  await saveStatus(run, "public", "coverage", {
+    at: time * 1_000,
+    classes: await readClasses(run, "public"),
+  });
+  expect(await read("classes")).toEqual([
+    { class: "Agent", names: 2 },
+    { class: "Org", names: 1 },
+  ]);
 });
 
 test("rows are CSV for those who ask for it", async () => {
