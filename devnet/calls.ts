@@ -28,6 +28,7 @@ import {
 import type { BlockLog } from "./chain/block.ts";
 import type { Chain } from "./chain/chain.ts";
 import { bridges } from "./demo/datasources.ts";
+import { setDataAbi } from "./life.ts";
 import type { Recording } from "./recording.ts";
 
 /** What a contract returns for a call at the head; undefined: it reverts. */
@@ -62,6 +63,8 @@ const changes: Record<string, (args: Args) => [field: string, value: unknown, of
   AddrChanged: ({ a }) => ["addr 60", a === zeroAddress ? "0x" : a?.toLowerCase()],
   NameChanged: ({ name }) => ["name", name],
   TextChanged: ({ key, value }) => [`text ${key}`, value],
+  // The value is in the call data.
+  DataChanged: ({ key }) => [`data ${key}`, undefined],
   ContenthashChanged: ({ hash }) => ["contenthash", hash],
   DNSZonehashChanged: ({ zonehash }) => ["zonehash", zonehash],
   PubkeyChanged: ({ x, y }) => ["pubkey", [x, y]],
@@ -71,7 +74,7 @@ const changes: Record<string, (args: Args) => [field: string, value: unknown, of
 
 // What is returned before the first event. No event has the text of an ABI: it is refused.
 const unset: Record<string, unknown> = {
-  ...{ name: "", text: "", contenthash: "0x", zonehash: "0x", recordVersions: 0n },
+  ...{ name: "", text: "", data: "0x", contenthash: "0x", zonehash: "0x", recordVersions: 0n },
   ...{ pubkey: [zeroHash, zeroHash], interfaceImplementer: zeroAddress },
 };
 
@@ -92,6 +95,16 @@ function createStorage(chain: Chain, { calls }: Pick<Recording, "calls">): Stora
     return data && decodeFunctionResult({ ...call, data });
   }
 
+  const dataOf = ({ transactionHash }: BlockLog) => {
+    const data = chain.transaction(transactionHash as string)?.transaction["input"] as Hex;
+    return decodeFunctionData({ abi: setDataAbi, data }).args[2];
+  };
+
+  const withoutValue: Readonly<Record<string, (log: BlockLog, args: Args) => unknown>> = {
+    TextChanged: textOf,
+    DataChanged: dataOf,
+  };
+
   function readLog(log: BlockLog) {
     const { address, topics, data } = log;
     const event = events.get(buildKey(topics[0], topics.length));
@@ -103,9 +116,9 @@ function createStorage(chain: Chain, { calls }: Pick<Recording, "calls">): Stora
     const key = `${address} ${of}`;
     // A new version ends all records before it.
     if (event.name === "VersionChanged") stored.delete(key);
-    const isWithout = event.name === "TextChanged" && value === undefined;
+    const held = value ?? withoutValue[event.name]?.(log, args);
     const fields = stored.get(key) ?? new Map<string, unknown>();
-    stored.set(key, fields.set(field, isWithout ? textOf(log, args) : value));
+    stored.set(key, fields.set(field, held));
   }
 
   return (contract, key) => {

@@ -12,7 +12,7 @@ import {
 } from "viem";
 import { nameWrapperAbi, registryAbi } from "../abis/names.ts";
 import { baseRegistrarAbi, reverseRegistrarAbi, unwrappedControllerAbi } from "../abis/registrars.ts";
-import { resolverAbi } from "../abis/resolver.ts";
+import { resolverAbi, resolverRecordsAbi } from "../abis/resolver.ts";
 
 /** A log as a contract emits it. */
 export type EmittedLog = { address: Hex; topics: Hex[]; data: Hex };
@@ -40,8 +40,9 @@ export function createLogEncoder<const Source extends Abi, const Name extends Ev
   };
 }
 
-// Solidity: the topic of an indexed string is its hash.
+// Solidity: the topic of an indexed string, or of indexed bytes, is their hash.
 function encodeTopic(input: AbiParameter, value: unknown): Hex {
+  if (input.type === "bytes") return keccak256(value as Hex);
   return input.type === "string"
     ? keccak256(stringToHex(value as string))
     : encodeAbiParameters([input], [value]);
@@ -78,6 +79,7 @@ export const emits = {
   addressChanged: createLogEncoder(resolverAbi, "AddressChanged"),
   nameChanged: createLogEncoder(resolverAbi, "NameChanged"),
   textChanged: createLogEncoder(textChangedAbi, "TextChanged"),
+  dataChanged: createLogEncoder(resolverRecordsAbi, "DataChanged"),
   contenthashChanged: createLogEncoder(resolverAbi, "ContenthashChanged"),
   nameForAddr: createLogEncoder(reverseRegistrarAbi, "NameForAddrChanged"),
 };

@@ -1,5 +1,6 @@
 import {
   concatHex,
+  encodeFunctionData,
   type Hex,
   keccak256,
   namehash,
@@ -122,6 +123,22 @@ export function renew(deployment: Deployment, sale: Sale) {
 /** Changes of a name's records at the deployment's resolver. */
 export function setRecords({ resolver }: Deployment, name: string, owner: Hex, records: Records) {
   return sent(owner, resolver, recordLogs(resolver, namehash(name), records));
+}
+
+/** The setter of data records (ENSIP-24), whose event has only the hash of the value. */
+export const setDataAbi = parseAbi(["function setData(bytes32 node, string key, bytes value)"]);
+
+/** Sets a data record of a name at the deployment's resolver. */
+export function setData(
+  { resolver }: Deployment,
+  { name, owner, key, value }: { name: string; owner: Hex; key: string; value: Hex },
+): PlannedTransaction {
+  const node = namehash(name);
+  const logs = [emits.dataChanged(resolver, node, key, key, value)];
+  return {
+    ...sent(owner, resolver, logs),
+    input: encodeFunctionData({ abi: setDataAbi, args: [node, key, value] }),
+  };
 }
 
 /** The account's primary name (ENSIP-19), on the root chain also by its reverse name (ENSIP-3). */

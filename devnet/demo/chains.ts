@@ -5,7 +5,7 @@ import { type DevNode, startNode } from "../node.ts";
 import { type ChainName, recordingFolder, v2Folder } from "../recorded-chains.ts";
 import { readAddresses, readRecording } from "../recording.ts";
 import { showcase } from "./showcase.ts";
-import { longAgo, showNames } from "./shown-names.ts";
+import { longAgo, proveAccounts, showNames } from "./shown-names.ts";
 
 // Ponder considers the last 30 blocks of these chains not final: with 31 new blocks all recorded ones are final.
 const recentBlocks = 31;
@@ -30,15 +30,18 @@ export type DemoWorld = "everything" | "subgraph" | "ensv2";
 export const openChains: Readonly<Record<DemoWorld, () => Promise<DemoChains>>> = {
   everything: openThreeChains,
   // The recorded root chain alone, which is all that the ENS subgraph knows.
-  subgraph: async () => [{ node: await startNode(liveChain("root")), ...shownOnRoot }],
+  subgraph: async () => [{ node: await startNode(liveChain("root")), ...(await showOnRoot()) }],
   // The recorded chain with the contracts of both generations. Its new blocks are empty.
   ensv2: async () => [{ node: await startNode({ recording: readRecording(v2Folder) }), begin: () => [] }],
 };
 
-const shownOnRoot = {
-  begin: (now: number) => showNames(readDeployment("root"), now),
-  before: (now: number) => longAgo(readDeployment("root"), now),
-};
+async function showOnRoot() {
+  const data = await proveAccounts(Math.floor(Date.now() / 1000));
+  return {
+    begin: (now: number) => showNames(readDeployment("root"), now, data),
+    before: (now: number) => longAgo(readDeployment("root"), now),
+  };
+}
 
 // The three recorded chains, with contracts that answer calls and names that lead from one to the other.
 async function openThreeChains(): Promise<DemoChains> {
@@ -54,7 +57,7 @@ async function openThreeChains(): Promise<DemoChains> {
       },
     });
     const begin = (now: number) => showcase(readDeployment(name), now);
-    const { begin: shown, before } = shownOnRoot;
+    const { begin: shown, before } = await showOnRoot();
     nodes.unshift(
       name === "root"
         ? { node, before, begin: (now: number) => [...begin(now), ...shown(now)] }

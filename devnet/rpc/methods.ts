@@ -26,6 +26,8 @@ export function createMethods(
     ...blockMethods(chain),
     ["eth_getLogs", ([filter]) => filterLogs(chain, filter)],
     ["eth_call", callMethod(chain, calls, contracts)],
+    // The code of contracts is not recorded, only what they return.
+    ["eth_getCode", ([address]) => (contracts.has(String(address).toLowerCase()) ? "0x00" : "0x")],
     ["debug_traceTransaction", traceMethod(traces)],
   ]);
 }

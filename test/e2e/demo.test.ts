@@ -410,6 +410,8 @@ test.each([
   ["Agent", "/name/agent.eth", "Agent context"],
   ["Agent", "/name/agent.eth", "Agent endpoint mcp"],
   ["Agent", "/name/agent.eth", "Agent registration 167"],
+  // Its account that consents (ENSIP-28).
+  ["Agent", "/name/agent.eth", "0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc"],
 ])("the screen's link of %s, %s, shows %s", async (what, path, text) => {
   const url = `http://localhost:${ports.PORT}${path}`;
   expect(demo.lastLines(100).map((line) => line.trim().split(/\s+/))).toContainEqual([what, url]);
