@@ -3,15 +3,10 @@ import { decode, encode } from "@ensdomains/content-hash";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import vectors from "../../test/fixtures/native-addresses.json" with { type: "json" };
-import {
-  decodeAddress,
-  decodeContentHash,
-  decodedRecordsSchema,
-  decodeRecord,
-  describeRecords,
-  findCoinTitle,
-  parseNativeAddress,
-} from "./decoded-records.ts";
+import { decodeContentHash } from "./content-hashes.ts";
+import { decodeRecord, describeRecords } from "./decoded-records.ts";
+import { decodeAddress, findCoinTitle, parseNativeAddress } from "./native-addresses.ts";
+import { decodedRecordsSchema } from "./record-schemas.ts";
 
 const malformed = { reason: "malformed" };
 const onion3 = "p53lf57qovyuvwsc6xnrppyply3vtqm7l6pcobkmyqsiofyeznfu5uqd";

@@ -1,7 +1,8 @@
 import type { Client, Hex } from "viem";
 import { z } from "zod/v4";
-import { decodedRecordsSchema, describeRecords } from "../../ens/decoded-records.ts";
+import { describeRecords } from "../../ens/decoded-records.ts";
 import { addressParameter, booleanParameter } from "../../ens/parameters.ts";
+import { decodedRecordsSchema } from "../../ens/record-schemas.ts";
 import { HttpError } from "../../http/error.ts";
 import type { KnownContracts } from "../../read/names/known-contracts.ts";
 import { isEmptySelection, recordsSchema } from "../../read/names/selection.ts";

@@ -1,6 +1,7 @@
 import { html } from "hono/html";
-import { type DecodedRecord, decodeRecord } from "../../ens/decoded-records.ts";
+import { decodeRecord } from "../../ens/decoded-records.ts";
 import { parseAccountKey } from "../../ens/owned-accounts.ts";
+import type { DecodedRecord } from "../../ens/record-schemas.ts";
 import type { NameRow } from "../../read/names/rows.ts";
 import { count, facts, hash, linkAccount, shown, type View } from "./components.ts";
 import type { Html } from "./frame.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { ens_split } from "@adraffy/ens-normalize";
 import { formatUnits } from "viem";
 import { findChain } from "../../deployments/chains.ts";
-import { findCoinTitle } from "../../ens/decoded-records.ts";
+import { findCoinTitle } from "../../ens/native-addresses.ts";
 import { defaultEvmCoinType } from "../../ens/reverse-names.ts";
 
 // What chains, coins, times and amounts are called by people.

@@ -1,8 +1,8 @@
 import { ICalAlarmType, ICalCalendar } from "ical-generator";
 import { type Hex, toCoinType } from "viem";
 import { z } from "zod/v4";
-import { parseNativeAddress } from "../../ens/decoded-records.ts";
 import { zeroAddress } from "../../ens/ids.ts";
+import { parseNativeAddress } from "../../ens/native-addresses.ts";
 import { isNormalizedName } from "../../ens/normalization.ts";
 import { parseAccountKey } from "../../ens/owned-accounts.ts";
 import {

@@ -1,7 +1,8 @@
 import { ens_beautify } from "@adraffy/ens-normalize";
 import { z } from "zod/v4";
-import { decodedRecordSchema, decodedRecordsSchema, describeRecords } from "../../ens/decoded-records.ts";
+import { describeRecords } from "../../ens/decoded-records.ts";
 import { rootNode, zeroAddress } from "../../ens/ids.ts";
+import { decodedRecordSchema, decodedRecordsSchema } from "../../ens/record-schemas.ts";
 import { bytesValue } from "../../ens/record-values.ts";
 import { cannotUnwrap, isDotEth, parentCannotControl } from "../../ens/registrations.ts";
 import { defaultEvmCoinType, isEvmCoinType } from "../../ens/reverse-names.ts";
