@@ -21,6 +21,12 @@ export type * from "./types.generated.ts";
 /** A name of a search is a row as of any list. */
 export type SearchResult = Types.Name;
 export type NameToken = Types.NameTokens["tokens"][number];
+/** The body of a lookup. Of an address are found the names that it owns or manages, its primary name first. */
+export type Lookup = {
+  inputs: readonly ({ name: string } | { address: string; page_size?: number | undefined })[];
+  profile?: "feed" | "detail" | undefined;
+  namespace?: string | undefined;
+};
 export interface Client extends ReturnType<typeof createClient> {}
 
 type ListBody<T> = { data: T[]; page: Types.PageInfo; meta?: Types.Meta };
@@ -70,13 +76,17 @@ const list = <T>({ ask }: Requester, path: string, query: Query, options: CallOp
   }, options);
 
 function createNameCalls(requester: Requester) {
-  const look = createBatcher(async (names, signal) => {
-    const body = { inputs: names.map((name) => ({ name })) };
+  async function lookup(body: Lookup, { signal }: CallOptions = {}): Promise<Types.LookupResult[]> {
     const { data } = await requester.ask<LookupBody>("/v1/lookup", ["data"], { body, signal });
-    if (data.length === names.length) return data;
-    throw new ApiError({ status: 200, code: "incomplete", reason: "not one result for each name" });
-  });
+    if (data.length === body.inputs.length) return data;
+    throw new ApiError({ status: 200, code: "incomplete", reason: "results are missing" });
+  }
+  const look = createBatcher((names, signal) =>
+    lookup({ inputs: names.map((name) => ({ name })) }, { signal }),
+  );
   return {
+    /** Up to 1,000 names and addresses in one request. One result for each, in order, with a status of its own. */
+    lookup,
     /** A name, or null if the index has never seen it. Calls of one turn of the event loop are one request. */
     async name(name: string, { signal }: CallOptions = {}): Promise<Types.Name | null> {
       const { status, record, failure_reason } = await look(name, signal);

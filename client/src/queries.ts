@@ -31,6 +31,24 @@ export const primaryNameQuery = (client: Client, address: string, query: Types.P
     queryFn: ({ signal }) => client.primaryName(address, query, { signal }),
   });
 
+/**
+ * Primary names of up to 1,000 addresses in one request, by the address as given; null without one. Verified, and of
+ * the names that the address owns or manages.
+ */
+export const primaryNamesQuery = (client: Client, addresses: readonly string[]) =>
+  queryOptions({
+    retry: false,
+    queryKey: [rootKey, "primaryNames", addresses],
+    queryFn: async ({ signal }): Promise<{ [address: string]: string | null }> => {
+      const inputs = addresses.map((address) => ({ address, page_size: 1 }));
+      const results = await client.lookup({ inputs, profile: "feed" }, { signal });
+      const names = results.map(({ records: [first] = [] }) =>
+        first?.is_primary_verified ? first.name : null,
+      );
+      return Object.fromEntries(addresses.map((address, index) => [address, names[index] ?? null]));
+    },
+  });
+
 const pagesOf = <T>(list: () => List<T>) => ({
   retry: false,
   queryFn: ({ pageParam, signal }: { pageParam: string; signal: AbortSignal }) =>
@@ -51,6 +69,12 @@ export const expiriesQuery = (client: Client, query: Types.ExpiriesQuery) =>
     queryKey: [rootKey, "expiries", query],
   });
 
+export const searchQuery = (client: Client, text: string, query: Omit<Types.SearchQuery, "q"> = {}) =>
+  infiniteQueryOptions({
+    ...pagesOf(() => client.search(text, query)),
+    queryKey: [rootKey, "search", text, query],
+  });
+
 /**
  * Whether a message of the stream may change what a query has read, by the cache keys of docs/events.md. A name is
  * recognized by its text or by the namehash in its data.
@@ -61,15 +85,16 @@ export function concernsQuery(
 ): boolean {
   const [root, kind, subject] = queryKey;
   if (root !== rootKey || event === "heartbeat") return false;
+  if (event === "must-refetch" || kind === "expiries" || kind === "search") return true;
   // Entries that were final before the log began have no keys.
-  if (event === "must-refetch" || data.keys === undefined || kind === "expiries") return true;
-  const keys = new Set(data.keys);
-  if (kind === "namesOf" || kind === "primaryName")
-    return keys.has(`address:${subject}`) || keys.has("addresses");
+  if (!Array.isArray(data.keys)) return true;
+  const keys = new Set<string>(data.keys);
+  if (kind === "namesOf" || kind === "primaryName" || kind === "primaryNames")
+    return keys.has("addresses") || [subject].flat().some((one) => keys.has(`address:${one}`.toLowerCase()));
   const isSubject = ({ name }: { name?: string }) =>
     name !== undefined && name === String(subject).toLowerCase();
   if (event === "event" && isSubject(data)) return true;
-  if (event === "healed" && data.names.some(isSubject)) return true;
+  if (event === "healed" && data.names?.some(isSubject)) return true;
   const { namehash } = (state.data ?? {}) as { namehash?: string };
   // Of records, and of a name that was unknown, the namehash is not known.
   return namehash === undefined ? event === "reverted" : keys.has(`name:${namehash}`);

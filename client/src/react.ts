@@ -1,6 +1,7 @@
 "use client";
 
 import {
+  keepPreviousData,
   type Query,
   type QueryClient,
   useInfiniteQuery,
@@ -16,8 +17,10 @@ import {
   nameQuery,
   namesOfQuery,
   primaryNameQuery,
+  primaryNamesQuery,
   recordsQuery,
   rootKey,
+  searchQuery,
 } from "./queries.ts";
 import type * as Types from "./types.generated.ts";
 
@@ -46,12 +49,31 @@ export const useRecords = (name: string | undefined, query?: Types.RecordsQuery)
 export const usePrimaryName = (address: string | undefined, query?: Types.PrimaryNameQuery) =>
   useQuery({ ...primaryNameQuery(useIndex(), address ?? "", query), enabled: Boolean(address) });
 
+/**
+ * Primary names of up to 1,000 addresses by the address as given; null without one. Verified, and of the names that the
+ * address owns or manages. Those of other addresses stay in `data` until the new ones are read.
+ */
+export const usePrimaryNames = (addresses: readonly string[]) =>
+  useQuery({
+    ...primaryNamesQuery(useIndex(), addresses),
+    enabled: addresses.length > 0,
+    placeholderData: keepPreviousData,
+  });
+
 /** Names of an address by pages: `data.pages`, `fetchNextPage`. */
 export const useNamesOf = (address: string | undefined, query?: Types.PortfolioQuery) =>
   useInfiniteQuery({ ...namesOfQuery(useIndex(), address ?? "", query), enabled: Boolean(address) });
 
 /** Names by deadline, by pages. */
 export const useExpiries = (query: Types.ExpiriesQuery) => useInfiniteQuery(expiriesQuery(useIndex(), query));
+
+/** Names that a text finds, by pages. As it changes, the former names stay in `data` until the new ones are read. */
+export const useSearch = (text: string, query?: Omit<Types.SearchQuery, "q">) =>
+  useInfiniteQuery({
+    ...searchQuery(useIndex(), text, query),
+    enabled: text !== "",
+    placeholderData: (former) => (text === "" ? undefined : former),
+  });
 
 type NameEventsOptions = {
   /** Which events; all without. A filter leaves queries as they are whose events it excludes. */
@@ -79,16 +101,17 @@ export function useNameEvents({ query = {}, enabled = true, ...callbacks }: Name
     const controller = new AbortController();
     const { signal } = controller;
     const onBreak = (error: unknown) => latest.current.onError?.(error);
+    const readAnew = collectReads(queries);
     const follow = async (): Promise<void> => {
-      let isConnected = false;
-      for await (const message of client.stream(JSON.parse(filter), { signal, onBreak })) {
-        latest.current.onMessage?.(message);
-        const isFirst: boolean = !isConnected && message.event === "heartbeat";
-        isConnected ||= isFirst;
-        void readAnew(queries, (one) =>
-          isFirst ? one.queryKey[0] === rootKey : concernsQuery(message, one),
-        );
-        if (message.event === "must-refetch") return follow();
+      // Unless it is aborted, a stream ends with `must-refetch`, and another begins.
+      while (!signal.aborted) {
+        let isConnected = false;
+        for await (const message of client.stream(JSON.parse(filter), { signal, onBreak })) {
+          latest.current.onMessage?.(message);
+          const isFirst: boolean = !isConnected && message.event === "heartbeat";
+          isConnected ||= isFirst;
+          readAnew((one) => (isFirst ? one.queryKey[0] === rootKey : concernsQuery(message, one)));
+        }
       }
     };
     follow().catch(onBreak);
@@ -96,8 +119,23 @@ export function useNameEvents({ query = {}, enabled = true, ...callbacks }: Name
   }, [client, queries, filter, enabled]);
 }
 
+type Predicate = (query: Query) => boolean;
+
+// A block is many messages: what they concern is read once.
+function collectReads(queries: QueryClient): (predicate: Predicate) => void {
+  let waiting: Predicate[] = [];
+  return (predicate) => {
+    if (waiting.push(predicate) > 1) return;
+    setTimeout(() => {
+      const all = waiting;
+      waiting = [];
+      void readAnew(queries, (query) => all.some((concerns) => concerns(query)));
+    }, 50);
+  };
+}
+
 // A first read that is under way would not begin anew, and may be of the time before.
-async function readAnew(queries: QueryClient, predicate: (query: Query) => boolean): Promise<void> {
+async function readAnew(queries: QueryClient, predicate: Predicate): Promise<void> {
   const first = queries.getQueryCache().findAll({ predicate, fetchStatus: "fetching" });
   await Promise.allSettled(
     first.map(({ state, promise }) => (state.data === undefined ? promise : undefined)),
