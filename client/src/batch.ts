@@ -14,8 +14,8 @@ const maxNames = 500;
 const maxCharacters = 50_000;
 
 /**
- * Collects names that are asked for in one turn of the event loop, and looks them up together. A caller's signal ends
- * its own wait; that of the last caller ends the request.
+ * Collects names that are asked for together, and looks them up in one request. A caller's signal ends its own wait;
+ * that of the last caller ends the request.
  */
 export function createBatcher(lookUp: LookUp) {
   const waiting = new Set<Waiting>();
@@ -37,7 +37,8 @@ export function createBatcher(lookUp: LookUp) {
           reject(signal?.reason);
         };
         signal?.addEventListener("abort", stop);
-        if (waiting.size === 0) setTimeout(flush, 0);
+        // Not a timer: in an edge worker, one request cannot wait for what another began.
+        if (waiting.size === 0) queueMicrotask(flush);
         waiting.add(one);
       });
     } finally {

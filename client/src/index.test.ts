@@ -58,17 +58,24 @@ async function readAll<T>(list: AsyncIterable<T>): Promise<T[]> {
 }
 
 describe("names", () => {
-  test("calls of one turn are one lookup", async () => {
+  test("calls made together are one lookup", async () => {
     const { name, requests } = openClient();
     const [plain, unknown, records] = await Promise.all([
       name("plain.eth"),
       name("nobody.eth"),
-      Promise.resolve().then(() => name("records.eth")),
+      name("records.eth"),
     ]);
     expect(plain).toMatchObject({ status: "active", owner: alice, manager: bob, expires_at: String(later) });
     expect(unknown).toBeNull();
     expect(records?.records?.texts).toEqual({ avatar: null, url: "https://ens.domains" });
     expect(requests).toEqual(["POST /v1/lookup"]);
+  });
+
+  test("calls of two events are two lookups", async () => {
+    const { name, requests } = openClient();
+    const second = new Promise((resolve) => setTimeout(() => resolve(name("records.eth")), 0));
+    await Promise.all([name("plain.eth"), second]);
+    expect(requests).toEqual(["POST /v1/lookup", "POST /v1/lookup"]);
   });
 
   test("a text that is no name fails by itself", async () => {

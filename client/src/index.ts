@@ -87,7 +87,7 @@ function createNameCalls(requester: Requester) {
   return {
     /** Up to 1,000 names and addresses in one request. One result for each, in order, with a status of its own. */
     lookup,
-    /** A name, or null if the index has never seen it. Calls of one turn of the event loop are one request. */
+    /** A name, or null if the index has never seen it. Calls made together are one request. */
     async name(name: string, { signal }: CallOptions = {}): Promise<Types.Name | null> {
       const { status, record, failure_reason } = await look(name, signal);
       if (status === "ok") return record ?? null;
