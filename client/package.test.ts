@@ -119,22 +119,35 @@ export async function prefetch(queries: QueryClient) {
 // Of packages that are not at hand, what the samples call.
 const stubs = `
 declare module "wagmi" {
-  export function useAccount(): { address: \`0x\${string}\` | undefined };
-  export function useWaitForTransactionReceipt(options: { hash: \`0x\${string}\` }): {
+  type Hash = \`0x\${string}\`;
+  type Connector = { id: string };
+  type Given = { chains: { id: number }[]; connectors: Connector[]; transports: object; ssr: boolean };
+  export function createConfig(config: Given): object;
+  export function http(): object;
+  export function injected(): Connector;
+  export function useConnect(): { mutate: (options: { connector: Connector }) => void };
+  export function useConnection(): { address: Hash | undefined };
+  export function useWaitForTransactionReceipt(options: { hash: Hash }): {
     data: { chainId: number; blockNumber: bigint; status: "success" | "reverted" } | undefined;
   };
+  type Properties = { config: object; children: import("react").ReactNode };
+  export function WagmiProvider(properties: Properties): import("react").ReactNode;
+}
+declare module "wagmi/chains" {
+  export const mainnet: { id: 1 };
 }
 declare const process: { env: Record<string, string | undefined> };
-declare module "*/owner" {
-  export function Owner(properties: { name: string }): import("react").ReactNode;
-}
 `;
 
 describe("types and the samples of the README", () => {
   const samples = [...readFileSync(join(client, "README.md"), "utf8").matchAll(/^```(tsx?)\n(.*?)^```$/gms)];
-  const sources = samples.map(([, type, text = ""], index) => ({ path: `sample-${index}.${type}`, text }));
+  // Files of an app, in one folder here.
+  const sources = samples.map(([, type, text = ""], index) => ({
+    path: /^\/\/ .*\/([\w.]+)\n/.exec(text)?.[1] ?? `sample-${index}.${type}`,
+    text: text.replace(/"\.\.?\/(\w+)"/g, '"./$1.js"'),
+  }));
 
-  test("are there", () => expect(sources.length).toBeGreaterThan(7));
+  test("are there", () => expect(sources.length).toBeGreaterThan(10));
 
   test.each([
     ["nodenext", "nodenext"],
@@ -153,13 +166,12 @@ describe("types and the samples of the README", () => {
         types: [],
         noEmit: true,
       };
-      // Samples for Next, whose bundler finds "./owner".
       for (const { path, text } of [
         { path: "types.ts", text: typesTest },
         { path: "stubs.d.ts", text: stubs },
         ...sources,
       ])
-        writeFileSync(join(folder, path), text.replace('"./owner"', '"app/owner"'));
+        writeFileSync(join(folder, path), text);
       const include = ["*.ts", "*.tsx"];
       const settings = { compilerOptions: { ...compilerOptions, jsx: "react-jsx" }, include };
       writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings));

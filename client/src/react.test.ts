@@ -364,6 +364,7 @@ describe("which queries a message concerns", () => {
     event: "healed",
     data: { names: [{ namehash: "0x1", name: "plain.eth" }], keys: ["all", "name:0x1"] },
   };
+  const noNames = { event: "healed", data: { keys: ["all"] } } as unknown;
   const plain = { name: "plain.eth", namehash: namehash("plain.eth") };
   test.each<[string, StreamMessage, readonly unknown[], unknown, boolean]>([
     ["of the name", renewal, ["name", "plain.eth"], plain, true],
@@ -387,6 +388,17 @@ describe("which queries a message concerns", () => {
     ],
     ["reverted, of records by a name", reverted, ["records", "other.eth", {}], { records: {} }, true],
     ["healed", healed as StreamMessage, ["name", "plain.eth"], null, true],
+    [
+      "of one of several holders",
+      renewal,
+      ["primaryNames", [bob, `0x${alice.slice(2).toUpperCase()}`]],
+      null,
+      true,
+    ],
+    ["of none of them", renewal, ["primaryNames", [bob]], null, false],
+    ["of a search", renewal, ["search", "b", {}], undefined, true],
+    ["with keys of another type", event({ keys: 1 as never }), ["name", "other.eth"], plain, true],
+    ["healed, without names", noNames as StreamMessage, ["name", "other.eth"], null, false],
     ["without keys", event({}), ["name", "other.eth"], plain, true],
     [
       "from another index",
