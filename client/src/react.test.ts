@@ -49,13 +49,21 @@ await claim(dave, "dave.eth");
 
 type Fetch = typeof globalThis.fetch;
 
-/** A client of the stored names whose stream has the messages that `send` is given, and the paths that it asks for. */
-function openIndex() {
+/**
+ * A client of the stored names whose stream has the messages that `send` is given, and the paths that it asks for. The
+ * path `silent` has no answer until `answer` is called.
+ */
+function openIndex(silent?: string) {
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
   const paths: string[] = [];
   const streams: string[] = [];
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const fetch = (async (input: string, init: RequestInit) => {
     paths.push(input.replace(/\?.*/, ""));
+    if (paths.at(-1) === silent) await answered;
     if (!input.startsWith("/v1/events/stream")) return ask(input, init);
     const body = new ReadableStream<Uint8Array>({
       start: (given) => {
@@ -72,7 +80,7 @@ function openIndex() {
       new TextEncoder().encode(`event: ${event}\nid: 1\ndata: ${JSON.stringify(data)}\n\n`),
     );
   const count = (path: string) => paths.filter((one) => one === path).length;
-  return { client: createClient({ url: "", fetch, retries: 0 }), paths, streams, send, count };
+  return { client: createClient({ url: "", fetch, retries: 0 }), paths, streams, send, count, answer };
 }
 
 /** A client that gets one answer to everything. */
@@ -293,6 +301,22 @@ describe("a stream of events", () => {
     await waitFor(() => count("/v1/names"), 2);
     for (let number = 0; number < 100; number++) send("event", { name: `${number}.eth`, keys: ["all"] });
     await waitFor(() => count("/v1/names"), 3);
+  });
+
+  test("lets a first read end, which holds up no other, and reads again", async () => {
+    const { client, send, count, answer } = openIndex("/v1/lookup");
+    function Live() {
+      useNameEvents();
+      return `${useName("plain.eth").data?.owner} ${useExpiries(due).status}`;
+    }
+    const { read } = mount(wrap({ client }, createElement(Live)));
+    await expect.poll(read).toBe("undefined success");
+    send("heartbeat", {});
+    await waitFor(() => count("/v1/names"), 2);
+    expect(count("/v1/lookup")).toBe(1);
+    answer();
+    await expect.poll(read).toBe(`${alice} success`);
+    await waitFor(() => count("/v1/lookup"), 2);
   });
 
   test("changes with its filter, and is opened once in strict mode", async () => {

@@ -129,16 +129,18 @@ function collectReads(queries: QueryClient): (predicate: Predicate) => void {
     setTimeout(() => {
       const all = waiting;
       waiting = [];
-      void readAnew(queries, (query) => all.some((concerns) => concerns(query)));
+      readAnew(queries, (query) => all.some((concerns) => concerns(query)));
     }, 50);
   };
 }
 
-// A first read that is under way would not begin anew, and may be of the time before.
-async function readAnew(queries: QueryClient, predicate: Predicate): Promise<void> {
-  const first = queries.getQueryCache().findAll({ predicate, fetchStatus: "fetching" });
-  await Promise.allSettled(
-    first.map(({ state, promise }) => (state.data === undefined ? promise : undefined)),
-  );
-  await queries.invalidateQueries({ predicate });
+// A first read that is under way does not begin anew, and may be of the time before: it is followed by another.
+function readAnew(queries: QueryClient, predicate: Predicate): void {
+  const fetching = queries.getQueryCache().findAll({ predicate, fetchStatus: "fetching" });
+  const first = fetching.filter(({ state }) => state.data === undefined);
+  void queries.invalidateQueries({ predicate });
+  for (const query of first) {
+    const again = () => queries.invalidateQueries({ predicate: (one) => one === query });
+    query.promise?.then(again, again);
+  }
 }
