@@ -9,6 +9,7 @@ import {
   bob,
   createStoredNames,
   later,
+  now,
   publicResolver,
 } from "../../test/support/lookups/stored-names.ts";
 import { ApiError, createClient, UnavailableError } from "./index.ts";
@@ -87,6 +88,13 @@ describe("names", () => {
     expect(good).toMatchObject({ value: { name: "plain.eth" } });
     const results = await names(["PLAIN.eth", "a..eth", "nobody.eth"]);
     expect(results.map(({ status }) => status)).toEqual(["ok", "invalid_name", "not_found"]);
+  });
+
+  test("names as of a moment", async () => {
+    const { names, requests } = openClient();
+    const [plain] = await names(["plain.eth"], { at: now });
+    expect(plain).toMatchObject({ status: "ok", record: { owner: alice } });
+    expect(requests).toEqual([`POST /v1/lookup?at=${now}`]);
   });
 
   test("more names than a lookup takes are several lookups", async () => {

@@ -27,6 +27,8 @@ export type Lookup = {
   profile?: "feed" | "detail" | undefined;
   namespace?: string | undefined;
 };
+/** The moment that the index is read as of; now without. */
+type Moment = Pick<Types.SubnamesQuery, "at">;
 export interface Client extends ReturnType<typeof createClient> {}
 
 type ListBody<T> = { data: T[]; page: Types.PageInfo; meta?: Types.Meta };
@@ -76,28 +78,36 @@ const list = <T>({ ask }: Requester, path: string, query: Query, options: CallOp
   }, options);
 
 function createNameCalls(requester: Requester) {
-  async function lookup(body: Lookup, { signal }: CallOptions = {}): Promise<Types.LookupResult[]> {
-    const { data } = await requester.ask<LookupBody>("/v1/lookup", ["data"], { body, signal });
+  async function lookup(
+    body: Lookup,
+    { at, signal }: CallOptions & Moment = {},
+  ): Promise<Types.LookupResult[]> {
+    const options = { query: { at }, body, signal };
+    const { data } = await requester.ask<LookupBody>("/v1/lookup", ["data"], options);
     if (data.length === body.inputs.length) return data;
     throw new ApiError({ status: 200, code: "incomplete", reason: "results are missing" });
   }
-  const look = createBatcher((names, signal) =>
-    lookup({ inputs: names.map((name) => ({ name })) }, { signal }),
-  );
+  const createLook = (at?: Moment["at"]) =>
+    createBatcher((names, signal) => lookup({ inputs: names.map((name) => ({ name })) }, { at, signal }));
+  const look = createLook();
   return {
     /** Up to 1,000 names and addresses in one request. One result for each, in order, with a status of its own. */
     lookup,
     /** A name, or null if the index has never seen it. Calls made together are one request. */
     async name(name: string, { signal }: CallOptions = {}): Promise<Types.Name | null> {
       const { status, record, failure_reason } = await look(name, signal);
-      if (status === "ok") return record ?? null;
-      if (status === "not_found") return null;
+      if (status === "ok" || status === "not_found") return record ?? null;
       const reason = failure_reason ?? `${name} cannot be normalized`;
       throw new ApiError({ status: 400, code: status, field: "name", reason });
     },
-    /** One result for each name, in order, each with a status of its own. */
-    names: (names: readonly string[], { signal }: CallOptions = {}): Promise<Types.LookupResult[]> =>
-      Promise.all(names.map((name) => look(name, signal))),
+    /** One result for each name, in order, each with a status of its own; `at` reads the index as of a moment. */
+    names: (
+      names: readonly string[],
+      { at, signal }: CallOptions & Moment = {},
+    ): Promise<Types.LookupResult[]> => {
+      const lookAt = createLook(at);
+      return Promise.all(names.map((name) => lookAt(name, signal)));
+    },
     /** Records by key as indexed, and from the chain where the index cannot tell; `source` selects one of them. */
     records: (name: string, query: Types.RecordsQuery = {}, options: CallOptions = {}) => {
       const path = `/v1/names/${encode(name)}/records`;

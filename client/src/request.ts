@@ -80,8 +80,8 @@ export function createRequester({ url, fetch: given, apiKey, retries = 2 }: Clie
     const body = parseObject(text);
     if (body === undefined || !members.every((member) => isObject(body[member])))
       throw new AnswerError(response.url || base, response, text);
-    const { as_of: position } = (body["meta"] ?? {}) as Meta;
-    for (const [chainId, block] of Object.entries(position ?? {}))
+    const meta = body["meta"] as Meta | undefined;
+    for (const [chainId, block] of Object.entries(meta?.as_of ?? {}))
       requireBlock(chainId, block?.block_number ?? 0);
     return body as T;
   }
