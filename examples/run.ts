@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 
 const [name, ...options] = process.argv.slice(2);
 const programs = globSync("*/*.ts", { cwd: import.meta.dirname }).filter(
-  (path) => !/(\.(d|test|generated)|use-[\w-]+)\.ts$/.test(path),
+  (path) => !/\.(test|generated)\.ts$/.test(path),
 );
 const program = programs.find((path) => basename(path, ".ts") === name);
 if (program === undefined) {

@@ -247,33 +247,12 @@ describe("examples", () => {
     );
   });
 
-  test("fetch with types of the OpenAPI document", async () => {
-    const [first, ...lines] = (await example("registrar-actions")).trimEnd().split("\n");
-    expect(Number(first!.replace(" actions, the newest:", ""))).toBeGreaterThan(recordedActions().length);
-    expect(lines.length).toBe(5);
-    for (const line of lines)
-      expect(line).toMatch(
-        /^(registration|renewal) [a-z0-9-]+(\.base|\.linea)?\.eth (\d+ ETH|free or unknown)$/,
-      );
-  });
-
   test("GraphQL code generation: the committed types are those of the index, and of the query's answer", async () => {
     const path = join(root, "examples/graphql/names.generated.ts");
     expect(await example("generate")).toBe(readFileSync(path, "utf8"));
     const lines = (await example("newest-names", ".linea.eth")).trimEnd().split("\n");
     expect(lines.length).toBe(5);
     for (const line of lines) expect(line).toMatch(/^\S+Z [a-z0-9]+\.linea\.eth owned by 0x[0-9a-f]{40}$/);
-  });
-
-  test("a React hook", async () => {
-    const { TextChanged = [], Domain = [] } = recordedEntities();
-    const resolver = Domain.find(({ name }) => name === "kagam.eth")?.["resolver"];
-    const textOf = (key: string) =>
-      TextChanged.find((event) => event["resolver"] === resolver && event["key"] === key)?.["value"];
-    const page = await example("profile", "kagam.eth", "location", "name", "avatar");
-    expect(page).toContain(
-      `<h1>kagam.eth</h1><ul><li>location: ${textOf("location")}</li><li>name: ${textOf("name")}</li><li>avatar: not set</li></ul>`,
-    );
   });
 
   test.skipIf(chromiumPath === undefined)("a wallet, in a browser", async () => {
