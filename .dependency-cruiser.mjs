@@ -58,7 +58,7 @@ cli <- src/{log,ens,labels,deployments,config,ponder,operations,rpc,archive} src
 devnet <- abis src/{deployments,rpc} labels-service/store
 client/src <-
 client <- | graphql
-examples <- client/src | graphql
+examples <- client/src | graphql @modelcontextprotocol/sdk
 deploy <-
 `;
 

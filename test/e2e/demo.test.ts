@@ -7,8 +7,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Webhook } from "standardwebhooks";
 import { namehash } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createClient, type HistoryEntry } from "../../client/src/index.ts";
 import { waitWhileRunning } from "../../devnet/indexing-service.ts";
 import { freePort } from "../../devnet/ports.ts";
 import { chainIds, v2ChainId } from "../../devnet/recorded-chains.ts";
@@ -16,6 +19,7 @@ import { type ServiceProcess, startServiceProcess } from "../../devnet/service-p
 import { askSubgraph } from "../../devnet/subgraph.ts";
 import { waitFor } from "../../devnet/wait.ts";
 import { follow } from "../../examples/cache-purge/cache-purge.ts";
+import { tally, toTypedData } from "../../examples/voting/voting.ts";
 import { chromiumPath, startBrowser } from "../support/browser/browser.ts";
 import { readTruth } from "../support/ensv2/recording.ts";
 import { childrenOf } from "../support/process-tree.ts";
@@ -222,7 +226,36 @@ test("each command on the screen shows what is said", async () => {
   expect(all.pageContext.totalRecords).toBeGreaterThan(recordedActions().length);
 });
 
+/** Headers and body of a delivery with the newest renewal. */
+async function signDelivery(secret: string) {
+  const index = createClient({ url: `http://localhost:${ports.PORT}` });
+  const { data } = await index.events({ type: "renewal", include: "data", page_size: 1 }).page();
+  const body = JSON.stringify(data.map((entry) => ({ id: "1", event: "event", data: entry })));
+  const at = new Date();
+  const headers = {
+    "webhook-id": "msg_1",
+    "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
+    "webhook-signature": new Webhook(secret).sign("msg_1", at, body),
+  };
+  return { method: "POST", headers, body };
+}
+
 describe("examples", () => {
+  /** An example that goes on until it is stopped. */
+  const start = (name: string, options: string[], environment: Record<string, string> = {}) =>
+    startServiceProcess({
+      name,
+      args: [join(root, "examples/run.ts"), name, ...options],
+      cwd: root,
+      env: { PATH: process.env["PATH"], INDEX_URL: `http://localhost:${ports.PORT}`, ...environment },
+    });
+
+  const printed = (service: ServiceProcess, count: number) =>
+    waitWhileRunning([service], `${count} lines`, async () => {
+      const lines = service.lastLines(100);
+      return lines.length >= count ? { done: lines } : { state: lines.at(-1) ?? "no output" };
+    });
+
   async function example(program: string, ...options: string[]) {
     const env = {
       PATH: process.env["PATH"],
@@ -255,21 +288,81 @@ describe("examples", () => {
     for (const line of lines) expect(line).toMatch(/^\S+Z [a-z0-9]+\.linea\.eth owned by 0x[0-9a-f]{40}$/);
   });
 
+  test("a bot that warns of expiries, over a restart", async () => {
+    const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+    const env = { WEBHOOK_SECRET: secret, STATE_FILE: join(temporary, "expiry-bot.json") };
+    const port = String(await freePort());
+    const deliver = async (by: string) =>
+      (await fetch(`http://localhost:${port}`, await signDelivery(by))).status;
+    const watch = (days: string) => {
+      const options = ["--days", days, "--namespaces", "ens,lineanames", "--port", port];
+      return start("expiry-bot", [...options, account, "agent.eth"], env);
+    };
+    const first = watch("400");
+    const lines = await printed(first, 2);
+    expect(lines.map((line) => line.replace(/: 20\S+Z$/, ""))).toEqual([
+      `demo.eth of ${account} expires within 400 d`,
+      `demo.linea.eth of ${account} expires within 400 d`,
+    ]);
+    expect(await deliver(secret)).toBe(204);
+    expect(await deliver(`whsec_${Buffer.alloc(32, 2).toString("base64")}`)).toBe(400);
+    await first.stop();
+    const second = watch("800,400");
+    // Names that were warned of are not printed again.
+    expect(await printed(second, 1)).toEqual([
+      expect.stringMatching(
+        /^agent.eth of 0x70997970c51812dc3a010c7d01b50e0d17dc79c8 expires within 800 d: /,
+      ),
+    ]);
+    await second.stop();
+  });
+
+  test("votes by name, which later registrations do not change", async () => {
+    const lines = (await example("voting")).trimEnd().split("\n");
+    expect(lines.map((line) => line.replace(/ of 0x\w+/, ""))).toEqual([
+      "agent.eth: counted",
+      "locked.eth: counted",
+      "Agent.eth: the name has voted",
+      "agent.eth: not held by the voter",
+      "locked.eth: wrong signature",
+      "demo.linea.eth: not a name of the vote",
+      "Shall the demo go on? yes: 1, no: 1",
+    ]);
+    const index = createClient({ url: `http://localhost:${ports.PORT}` });
+    const { data } = await index.events({ type: "registration", namespace: "ens", page_size: 1 }).page();
+    const [{ name = "", timestamp }] = data as [HistoryEntry];
+    const voter = privateKeyToAccount(`0x${"1".repeat(64)}`);
+    const verdictAt = async (at: number) => {
+      const proposal = { question: "?", choices: ["yes"], parent: "eth", at };
+      const signature = await voter.signTypedData(toTypedData(proposal, { name, choice: 0 }));
+      return (await tally(index, proposal, [{ voter: voter.address, name, choice: 0, signature }])).verdicts;
+    };
+    expect(await verdictAt(Number(timestamp))).toEqual(["not held by the voter"]);
+    expect(await verdictAt(Number(timestamp) - 1)).toEqual(["not a name of the vote"]);
+  });
+
+  test("an agent", async () => {
+    const [tools, held, address, ...others] = (await example("agent", account, "demo.eth"))
+      .trimEnd()
+      .split("\n");
+    expect(tools).toContain("names_of_address");
+    expect(held).toContain(`${account} holds "demo.base.eth", "demo.eth", "demo.linea.eth"`);
+    expect(address).toBe(`"demo.eth" is ${account}`);
+    expect(others).toEqual(
+      expect.arrayContaining([
+        '  "url": "https://example.org/demo"',
+        '"agent.eth" of 0x70997970c51812dc3a010c7d01b50e0d17dc79c8, active, is an agent',
+        '  "mcp" at "https://agent.example.org/mcp"',
+      ]),
+    );
+  });
+
   test.skipIf(chromiumPath === undefined)("a wallet, in a browser", async () => {
     const port = String(await freePort());
-    const args = [join(root, "examples/run.ts"), "wallet", port];
-    const wallet = startServiceProcess({
-      name: "wallet",
-      args,
-      cwd: root,
-      env: { PATH: process.env["PATH"] },
-    });
+    const wallet = start("wallet", [port]);
     const browser = await startBrowser(chromiumPath ?? "");
     try {
-      await waitWhileRunning([wallet], "the wallet's URL", async () => {
-        const [line = "no output"] = wallet.lastLines();
-        return line.startsWith("http:") ? { done: true } : { state: line };
-      });
+      expect((await printed(wallet, 1))[0]).toMatch(/^http:/);
       const query = new URLSearchParams({ index: `http://localhost:${ports.PORT}`, address: account });
       const { page, complaints } = await browser.open(`http://localhost:${port}/?${query}`);
       const listed = (name: string) => page.getByRole("list", { name }).getByRole("button");
