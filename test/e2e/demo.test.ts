@@ -1,11 +1,19 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { Webhook } from "standardwebhooks";
 import { namehash } from "viem";
@@ -435,6 +443,94 @@ describe("examples", () => {
   test("a monitor", async () => {
     expect((await example("monitor/monitor.sh")).match(/^ok /gm)?.length).toBe(5);
   });
+});
+
+describe("samples of the client's README", () => {
+  const text = readFileSync(join(root, "client/README.md"), "utf8");
+  const sections = text
+    .split(/^## /m)
+    .map((section) => [
+      section.split("\n", 1)[0],
+      ...[...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code),
+    ]);
+  const samples = new Map(
+    sections.filter(([, code]) => code).map(([title, ...code]) => [title, code.join("")]),
+  );
+  const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+
+  /** What a sample prints when it is run on the demo, with code after it that calls what it exports. */
+  async function run(title: string, code = "") {
+    const sample = `${samples.get(title)}${code}`
+      .replaceAll("http://localhost:42069", `http://localhost:${ports.PORT}`)
+      .replace(/"@nsindex\/client(\/\w+)?"/g, (_, path = "/index") =>
+        JSON.stringify(pathToFileURL(join(root, `client/src${path}.ts`)).href),
+      );
+    const file = join(temporary, "sample.mts");
+    writeFileSync(file, sample);
+    const env = { PATH: process.env["PATH"], WEBHOOK_SECRET: secret };
+    const { stdout } = await shell(process.execPath, ["--disable-warning=ExperimentalWarning", file], {
+      env,
+    });
+    return stdout.trimEnd().split("\n");
+  }
+
+  test("names, lists and search", async () => {
+    const [first, ...lines] = await run("In five minutes");
+    expect(first).toMatch(new RegExp(`^${account} \\d{10} https://example.org/demo$`));
+    for (const name of ownedNames)
+      expect(lines).toEqual(expect.arrayContaining([`${name} active`, `${name} ${account}`]));
+  });
+
+  test("errors", async () =>
+    expect(await run("Errors")).toEqual([
+      "400 invalid_input page_size page_size must be an integer from 1 to 200",
+    ]));
+
+  test("answers after a transaction", async () => {
+    const call = `
+      const { as_of } = (await index.get<{ meta: Meta }>("/v1/names/demo.eth")).meta;
+      const [[chainId, { block_number }]] = Object.entries(as_of);
+      console.log((await afterReceipt({ chainId: Number(chainId), blockNumber: BigInt(block_number + 1) }))?.name);`;
+    expect(await run("Never back in time", call)).toEqual(["demo.eth"]);
+  });
+
+  test("live events, from the last one on", async () => {
+    const call = `
+      for (let after: string | undefined, size = 0; size < 3; ) {
+        const controller = new AbortController();
+        const store = (id: string) => {
+          after = id;
+          if (entries.size > size) controller.abort();
+        };
+        await follow(after, store, controller.signal);
+        size = entries.size;
+      }
+      for (const { type, name } of entries.values()) console.log(type, name);`;
+    const lines = await run("Live events", call);
+    expect(lines.length).toBe(3);
+    expect(new Set(lines).size).toBe(3);
+    for (const line of lines) expect(line).toMatch(/^registration [a-z0-9]+(\.base|\.linea)?\.eth$/);
+  });
+
+  test("webhooks", async () => {
+    const deliveries = [await signDelivery(secret), await signDelivery(`whsec_${"A".repeat(32)}`)];
+    const call = `
+      for (const delivery of ${JSON.stringify(deliveries)}) {
+        const response = await POST(new Request("http://localhost/", delivery));
+        console.log(response.status, await response.text());
+      }`;
+    expect(await run("Webhooks", call)).toEqual(["msg_1 [ 'event' ]", "204 ", "400 No signature is valid"]);
+  });
+
+  test("GraphQL", async () => {
+    const call = `console.log((await readDomains("${account}")).domains.map(({ name }) => name).join());`;
+    expect((await run("GraphQL", call))[0]?.split(",")).toEqual(expect.arrayContaining(ownedNames));
+  });
+
+  test("there are no others", () =>
+    expect([...samples.keys()]).toEqual([
+      ...["In five minutes", "Errors", "Never back in time", "Live events", "Webhooks", "GraphQL"],
+    ]));
 });
 
 test("the node returns what the index returns, for recorded names of three chains", async () => {
