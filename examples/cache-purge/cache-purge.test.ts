@@ -27,8 +27,8 @@ test("drops what messages name, all that it cannot know, and repeats what the ca
   ];
   const asked: unknown[] = [];
   const bans: unknown[] = [];
-  const index = await serve(({ headers }, response) => {
-    asked.push(headers["last-event-id"]);
+  const index = await serve(({ url = "" }, response) => {
+    asked.push(new URL(url, "http://index.test").searchParams.get("after"));
     response
       .writeHead(200, { "content-type": "text/event-stream" })
       .end(connections[asked.length - 1]?.join(""));
@@ -47,7 +47,7 @@ test("drops what messages name, all that it cannot know, and repeats what the ca
   const stopped = new AbortController();
   const lines: string[] = [];
   await follow({ index, cache }, { signal: stopped.signal, log: (line) => lines.push(line), waitMs: 1 });
-  expect(asked).toEqual([undefined, "2", "4", undefined, "7"]);
+  expect(asked).toEqual([null, "2", "4", null, "7"]);
   const all = ["PURGE", "."];
   expect(bans).toEqual([
     ...[all, ["PURGE", "name:0xa|all"]],

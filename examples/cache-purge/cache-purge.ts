@@ -2,21 +2,7 @@
 // http://localhost:6081`.
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-
-type Message = { event: string; id: string; data: { keys?: string[] } };
-
-async function* messagesOf(response: Response): AsyncGenerator<Message> {
-  if (!response.ok || !response.body) throw new Error(`${response.url} answers ${response.status}`);
-  let text = "";
-  for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-    const blocks = (text + chunk).split("\n\n");
-    text = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1] ?? "";
-      yield { event: field("event"), id: field("id"), data: JSON.parse(field("data")) };
-    }
-  }
-}
+import { ApiError, createClient } from "../../client/src/index.ts";
 
 /** Drops the responses with one of the keys from a cache; `.` is all of them. Throws if the cache refuses. */
 async function purge(cache: string, keys: readonly string[]): Promise<void> {
@@ -33,24 +19,24 @@ export async function follow(
   { index, cache }: { index: string; cache: string },
   { signal, log, waitMs = 1_000 }: { signal: AbortSignal; log: (line: string) => void; waitMs?: number },
 ): Promise<void> {
-  for (let last = ""; !signal.aborted; ) {
+  const client = createClient({ url: index });
+  const onBreak = (reason: unknown) => log(String(reason));
+  for (let after: string | undefined; !signal.aborted; await pause(waitMs)) {
     try {
-      const headers = last === "" ? {} : { "last-event-id": last };
-      const response = await fetch(`${index}/v1/events/stream`, { signal, headers });
-      // No index knows the id any more.
-      if (response.status === 400) last = "";
-      for await (const { event, id, data } of messagesOf(response)) {
+      for await (const { event, id, data } of client.stream({ after }, { signal, onBreak })) {
         // What changed before the first message is not known, nor what changes with the index.
-        const isUnknown = last === "" || event === "must-refetch" || (event !== "heartbeat" && !data.keys);
-        const keys = isUnknown ? ["."] : (data.keys ?? []);
+        let keys = ["."];
+        if (after !== undefined && event !== "must-refetch")
+          keys = event === "heartbeat" ? [] : (data.keys ?? keys);
         await purge(cache, keys);
         if (keys.length > 0) log(`${event}: ${keys.join(" ")}`);
-        last = event === "must-refetch" ? "" : id;
+        after = event === "must-refetch" ? undefined : id;
       }
     } catch (error) {
-      if (!signal.aborted) log(String(error));
+      // No index knows the id any more.
+      if (error instanceof ApiError && error.status === 400) after = undefined;
+      log(String(error));
     }
-    await pause(waitMs);
   }
 }
 
