@@ -34,7 +34,7 @@ beforeAll(() => {
   files = packed.files.map(({ path }: { path: string }) => path);
   mkdirSync(installed, { recursive: true });
   run("tar", ["xf", packed.filename, "--strip-components=1", "-C", installed]);
-  for (const name of ["react", "@tanstack", "@types"])
+  for (const name of ["react", "@tanstack", "@types", "graphql", "graphql-request"])
     symlinkSync(join(modules, name), join(folder, "node_modules", name));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
 }, 120_000);

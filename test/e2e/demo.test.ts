@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,6 +35,7 @@ import { childrenOf } from "../support/process-tree.ts";
 import { readFixture, recordedActions, recordedEntities } from "../support/recordings.ts";
 import { inLongRuns } from "../support/rounds.ts";
 
+const require = createRequire(import.meta.url);
 const root = fileURLToPath(new URL("../..", import.meta.url));
 let temporary: string;
 let ports: { PORT: string; LABELS_PORT: string };
@@ -464,7 +466,8 @@ describe("samples of the client's README", () => {
       .replaceAll("http://localhost:42069", `http://localhost:${ports.PORT}`)
       .replace(/"@nsindex\/client(\/\w+)?"/g, (_, path = "/index") =>
         JSON.stringify(pathToFileURL(join(root, `client/src${path}.ts`)).href),
-      );
+      )
+      .replace('"graphql-request"', JSON.stringify(pathToFileURL(require.resolve("graphql-request")).href));
     const file = join(temporary, "sample.mts");
     writeFileSync(file, sample);
     const env = { PATH: process.env["PATH"], WEBHOOK_SECRET: secret };
