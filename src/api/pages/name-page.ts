@@ -208,7 +208,7 @@ const holderColumns: readonly ShownColumn<RoleRow>[] = [
 type AccountRow = BodyOf<typeof nameAccounts>["data"]["accounts"][number];
 
 const accountColumns: readonly ShownColumn<AccountRow>[] = [
-  column("Account", ({ address }) => address, forms.whole),
+  column("Account", ({ address }) => address, forms.hash),
   column("Chain", ({ chain_id: id }) => id, forms.chain),
   column("Consents until", ({ expires_at: end }) => end, forms.time),
 ];

@@ -7,12 +7,13 @@ import { count, facts, hash, linkAccount, shown, type View } from "./components.
 import type { Html } from "./frame.ts";
 import { coinName } from "./words.ts";
 
-// Known text records (ENSIP-5, ENSIP-18 and what applications write) in the order in which they are shown, and
-// what they are called.
+// Known text records (ENSIP-5, ENSIP-18, ENSIP-27 and what applications write) in the order in which they are shown,
+// and what they are called.
 const texts: Readonly<Record<string, string>> = {
   name: "Display name",
   alias: "Alias",
   description: "Description",
+  class: "Class",
   url: "Website",
   email: "E-mail",
   avatar: "Avatar",
