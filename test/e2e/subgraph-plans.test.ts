@@ -1,7 +1,8 @@
 import type { Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ResolveContext } from "../../src/api/ensnode/resolve.ts";
-import { addressCalendar, addressNames } from "../../src/api/v1/addresses.ts";
+import { addressNames } from "../../src/api/v1/addresses.ts";
+import { addressCalendar } from "../../src/api/v1/calendar.ts";
 import { addressHistory, events, nameHistory } from "../../src/api/v1/history.ts";
 import { lookup } from "../../src/api/v1/lookup.ts";
 import { deadlineNames, nameDetail, nameRecords, search, subnames } from "../../src/api/v1/names.ts";

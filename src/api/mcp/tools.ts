@@ -12,10 +12,11 @@ import {
   type EndpointRequest,
 } from "../kit/endpoint.ts";
 import { describeRefusal } from "../kit/errors.ts";
-import { addressNames, addressPrimaryName } from "../v1/addresses.ts";
+import { addressNames } from "../v1/addresses.ts";
 import { nameHistory } from "../v1/history.ts";
 import { lookup } from "../v1/lookup.ts";
 import { deadlineNames, nameRecords, search, subnames } from "../v1/names.ts";
+import { addressPrimaryName } from "../v1/primary-name.ts";
 import { figuresOverTime, ofFigures } from "../v1/stats.ts";
 import { lookupStatus } from "../v1/status.ts";
 

@@ -5,8 +5,9 @@ import type { NameRow } from "../../read/names/rows.ts";
 import { permissions } from "../ensnode/permissions.ts";
 import { registrarActions } from "../ensnode/registrar-actions.ts";
 import { type BodyOf, requestTo } from "../kit/endpoint.ts";
-import { addressNames, addressPrimaryName } from "../v1/addresses.ts";
+import { addressNames } from "../v1/addresses.ts";
 import { addressHistory } from "../v1/history.ts";
+import { addressPrimaryName } from "../v1/primary-name.ts";
 import { askBody, askRows, type PageAsk, readPictures, readPrimaryNames } from "./ask.ts";
 import {
   avatar,

@@ -14,9 +14,9 @@ import {
 } from "../kit/endpoint.ts";
 import { mayRetry } from "../kit/errors.ts";
 import type { nameAccounts } from "../v1/accounts.ts";
-import type { addressPrimaryName } from "../v1/addresses.ts";
 import type { blockHistory, events } from "../v1/history.ts";
 import { picturedNames, primaryNames } from "../v1/lookup.ts";
+import type { addressPrimaryName } from "../v1/primary-name.ts";
 import type { DatedSources } from "./age.ts";
 import type { Frame } from "./frame.ts";
 

@@ -1,9 +1,7 @@
-import { ICalAlarmType, ICalCalendar } from "ical-generator";
-import { type Hex, toCoinType } from "viem";
+import type { Hex } from "viem";
 import { z } from "zod/v4";
 import { zeroAddress } from "../../ens/ids.ts";
 import { parseNativeAddress } from "../../ens/native-addresses.ts";
-import { isNormalizedName } from "../../ens/normalization.ts";
 import { parseAccountKey } from "../../ens/owned-accounts.ts";
 import {
   anyCaseAddress,
@@ -14,13 +12,11 @@ import {
   textParameter,
 } from "../../ens/parameters.ts";
 import { isEvmCoinType, reverseNode } from "../../ens/reverse-names.ts";
-import { addressSchema } from "../../ens/schemas.ts";
 import { HttpError } from "../../http/error.ts";
-import { asOfWithToken } from "../../read/as-of.ts";
-import { addKeys, keyOfAll, keysOfAddress, keysOfName, unkeyed } from "../../read/names/cache-keys.ts";
+import { addKeys, keyOfAll, keysOfAddress, unkeyed } from "../../read/names/cache-keys.ts";
 import { withCounts } from "../../read/names/counts.ts";
-import { homeOfRow, type IndexedNamespace, isCustodian } from "../../read/names/indexed-namespaces.ts";
-import { type Branch, byNumber, listSql, sortedByName, sorts, withText } from "../../read/names/lists.ts";
+import { type IndexedNamespace, isCustodian } from "../../read/names/indexed-namespaces.ts";
+import { type Branch, byNumber, sortedByName, sorts, withText } from "../../read/names/lists.ts";
 import {
   claimOfCoin,
   claimSql,
@@ -33,28 +29,13 @@ import {
   addressRow,
   defaultCoin,
   detailRow,
-  findDefaultAddress,
   findRecord,
-  isReadFromEvents,
-  listRow,
   type NameRow,
   rowSchema,
 } from "../../read/names/rows.ts";
+import { inNamespace, nameIn, namespaceParameter, ofAuthority } from "../../read/names/scopes.ts";
+import type { Binder, LookupContext, StatementCall } from "../../read/names/source.ts";
 import {
-  inNamespace,
-  nameIn,
-  namespaceParameter,
-  namespacesIn,
-  ofAuthority,
-} from "../../read/names/scopes.ts";
-import {
-  type Binder,
-  type LookupContext,
-  openStatement,
-  type StatementCall,
-} from "../../read/names/source.ts";
-import {
-  type Listed,
   nameOfNode,
   namesHeldBy,
   noExpiry,
@@ -65,17 +46,14 @@ import {
 } from "../../read/names/stored-name.ts";
 import { isCurrentRecord } from "../../read/names/v2-records.ts";
 import { refuse } from "../../read/refusal.ts";
-import { primaryNameClaim } from "../../read/resolution/resolve.ts";
 import { hasMoreRoles, hasRole, namesByRole } from "../../read/roles/holders.ts";
 import { withSummaries } from "../../read/roles/permissions.ts";
 import { planOnce } from "../../read/sql/prepared.ts";
-import { askChain, type ResolveContext } from "../ensnode/resolve.ts";
 import { endpoint } from "../kit/endpoint.ts";
 import { cursorParameters } from "../kit/paging.ts";
-import { atParameter, minBlockParameter } from "../kit/position.ts";
 import { listPosition, windowEnd } from "./contract.ts";
 import { checkOrder } from "./history.ts";
-import { describeAnswers, listPage, notFoundAnswer, ofLookup, pageShape, requireRecords } from "./lists.ts";
+import { describeAnswers, listPage, ofLookup, pageShape, requireRecords } from "./lists.ts";
 import {
   authorityParameter,
   includeParameter,
@@ -488,268 +466,4 @@ function buildRelationsSql(
   if (relation.alone) return `json_build_array('${relation.alone}')`;
   const words = relation.of.map((one) => `CASE WHEN ${isRelated(namespaces, one, holder)} THEN '${one}' END`);
   return `array_to_json(array_remove(ARRAY[${words.join(", ")}], NULL))`;
-}
-
-const answerWord = z.enum(["ok", "not_found", "invalid_name", "mismatch", "unsupported", "failed"]);
-const verificationSchema = z.strictObject({
-  status: answerWord,
-  name: z.string().optional(),
-  unsupported_reason: z.string().optional(),
-  failure_reason: z.string().optional(),
-  reason: z
-    .string()
-    .optional()
-    .describe(
-      "The step that fails: `no_reverse_record`, `not_normalized`, `no_forward_record`, `other_address` or `resolver_unreachable`",
-    ),
-});
-const primaryAnswer = verificationSchema.extend({
-  source: z.enum(["indexed", "verified"]),
-  raw_claim_name: z.string().optional(),
-});
-
-const primaryAnswers = z.strictObject({
-  address: addressSchema,
-  coin_type: z.int(),
-  namespace: z.string(),
-  answers: z.array(primaryAnswer),
-  verification: verificationSchema.optional(),
-});
-
-/** GET /v1/addresses/{address}/primary-name. */
-export const addressPrimaryName = endpoint({
-  ...ofLookup,
-  path: "/v1/addresses/{address}/primary-name",
-  summary: "Primary name of an address",
-  description:
-    "`indexed`: the claim, without forward verification. `verified`: the chain's response with forward verification, repeated in `verification`; `mismatch` if the claimed name has another address. Coin types of EVM chains; default: that of the namespace's chain, 60 for `ens`.",
-  params: z.object({ address: anyCaseAddress("address") }),
-  query: closedQuery({
-    coin_type: oneText("coin_type")
-      .regex(/^\d{1,19}$/, { error: "coin_type must contain only decimal digits" })
-      .transform(Number)
-      .optional(),
-    namespace: namespaceParameter,
-    source: choice("source", ["indexed", "verified"]).optional(),
-    at: atParameter,
-    min_block: minBlockParameter,
-  }),
-  answers: describeAnswers("The answers, including those without a name", { data: primaryAnswers }, 404),
-  handle: async (
-    { params: { address }, query: { source, namespace = "ens", ...given }, current, ...call },
-    context: LookupContext & ResolveContext,
-  ) => {
-    const { lookup } = context;
-    const [home] = namespacesIn(lookup, namespace);
-    addKeys(call, ...(source === "indexed" ? keysOfAddress(lookup.namespaces, address) : [unkeyed]));
-    const coin = given.coin_type ?? (home && !home.isRoot ? Number(toCoinType(home.chainId)) : eth);
-    const [claim, verification] = await Promise.all([
-      source === "verified" ? undefined : readClaim(lookup, { ...call, current }, { address, coin }),
-      source === "indexed" ? undefined : verified(),
-    ]);
-    const answers = [
-      ...(claim ? [claim] : []),
-      ...(verification ? [{ source: "verified" as const, ...verification }] : []),
-    ];
-    const data = { address, coin_type: coin, namespace, answers, verification };
-    const body = { data, meta: asOfWithToken(current, lookup.hashOf) };
-    return { status: 200, body, isCached: source === "indexed" };
-
-    async function verified(): Promise<z.output<typeof verificationSchema>> {
-      if (!isEvmCoinType(BigInt(coin))) return noSuchNames;
-      // Coin type 60 means the root chain, which is 1 here on test networks too.
-      const chainId = coin === eth ? 1 : coin - Number(defaultCoin);
-      const found = await askChain(context, call, async (resolution) => ({
-        claim: await primaryNameClaim(resolution, { address, chainId }),
-      }));
-      // The claim is worth sending even if the chain fails.
-      if ("failure_reason" in found) return { status: "failed", ...found };
-      const { name, address: forward, reason } = found.claim;
-      if (name === null || forward === null) return { status: "not_found", reason };
-      return { status: forward === address ? "ok" : "mismatch", name, reason };
-    }
-  },
-});
-
-const eth = 60;
-const noSuchNames = { status: "unsupported", unsupported_reason: "record_family_not_supported" } as const;
-async function readClaim(
-  lookup: LookupContext["lookup"],
-  call: StatementCall,
-  { address, coin }: { address: Hex; coin: number },
-): Promise<z.output<typeof primaryAnswer>> {
-  const source = "indexed" as const;
-  // Claims for other chains are indexed with the records.
-  if (!isEvmCoinType(BigInt(coin)) || (coin !== eth && !lookup.hasRecords)) return { source, ...noSuchNames };
-  const text = (index: number) => `$${index}::text COLLATE "C"`;
-  const values = coin === eth ? [address, reverseNode(address)] : [address];
-  const read = async (claim: string) =>
-    (await lookup.database.row(`SELECT ${claim}`, values, call.request.raw.signal))[0];
-  const name = await read(
-    coin === eth ? claimSql(lookup, text(1), text(2)) : claimOfCoin(text(1), String(coin)),
-  );
-  if (!name) {
-    // Records have normalized names only; events have others too.
-    const emitted =
-      coin === eth && (await read(claimSql({ ...lookup, hasRecords: false }, text(1), text(2))));
-    const isOdd = emitted && !isNormalizedName(emitted);
-    return { source, status: "not_found", reason: isOdd ? "not_normalized" : "no_reverse_record" };
-  }
-  if (!isNormalizedName(name))
-    return { source, status: "invalid_name", raw_claim_name: name, reason: "not_normalized" };
-  return {
-    source,
-    status: "ok",
-    name,
-    reason: await findForwardFault(lookup, call, { name, address, coin }),
-  };
-}
-
-// Why a claimed name does not resolve to the address; undefined if it does, or if only the chain can tell.
-async function findForwardFault(
-  lookup: LookupContext["lookup"],
-  call: StatementCall,
-  { name, address, coin }: { name: string; address: Hex; coin: number },
-) {
-  addKeys(call, ...keysOfName(name));
-  const [{ found } = { found: null }] = await readGivenNames(lookup, call, {
-    given: [name],
-    withRecords: true,
-  });
-  if (found === null || !lookup.hasRecords) return undefined;
-  if (found.row.v2?.isInForce) addKeys(call, unkeyed);
-  // Names of other chains resolve through a gateway.
-  if (!homeOfRow(lookup.namespaces, found.row).isRoot || !isReadFromEvents(lookup, found)) return undefined;
-  const row = detailRow(lookup.namespaces, found, lookup.known);
-  const fallback = findDefaultAddress(lookup.namespaces, found, lookup.known);
-  const { status, value } = findRecord(row, `addr:${coin}`, { found, fallback });
-  if (status === "not_found") return "no_forward_record";
-  return status === "ok" && value !== address ? "other_address" : undefined;
-}
-
-const maxNames = 500;
-const maxAlarms = 5;
-// The last second of the year 9999.
-const lastDate = 253_402_300_799;
-const day = 86_400;
-const shownCharacters = 100;
-
-const alarms = textParameter("alarms", 40)
-  .regex(/^\d{1,3}(,\d{1,3})*$/, { error: "alarms must be numbers of days with commas between" })
-  .transform((text) => text.split(",").map(Number))
-  .refine((days) => days.length <= maxAlarms && days.every((one) => one >= 1 && one <= 365), {
-    error: `alarms must be at most ${maxAlarms} numbers from 1 to 365`,
-  })
-  .default([30, 7, 1])
-  .describe("Days before each deadline; default `30,7,1`");
-
-/** GET /v1/addresses/{address}/calendar.ics. */
-export const addressCalendar = endpoint({
-  ...ofLookup,
-  path: "/v1/addresses/{address}/calendar.ics",
-  summary: "Deadlines of an address's names, for calendar apps",
-  description: `Expiry and end of grace of each name that it owns, with alarms (RFC 5545): of ${maxNames} names, registrations before others, each by their end. The calendar's description says if names are left out. Names that have ended or never end are omitted.`,
-  params: z.object({ address: anyCaseAddress("address") }),
-  query: closedQuery({
-    namespace: namespaceParameter,
-    relation: choice("relation", ["owner", "manager"]).default("owner"),
-    alarms,
-  }),
-  answers: {
-    200: { description: "The calendar", schema: z.string(), type: "text/calendar; charset=utf-8" },
-    404: notFoundAnswer,
-  },
-  handle: async (call, { lookup }: LookupContext) => {
-    const { address } = call.params;
-    const { namespace, relation, alarms } = call.query;
-    addKeys(call, ...keysOfAddress(lookup.namespaces, address));
-    const statement = openStatement(lookup, call);
-    const holder = statement.bind(address);
-    const sql = listSql(lookup.namespaces, {
-      branches: namesHeldBy(lookup.namespaces, holder).map((found) => ({
-        ...found,
-        where: `${found.where}${isCustodian(lookup.namespaces, address) ? " AND false" : ""}`,
-        // Anybody can give the address free names that end soon, so leases come first.
-        order: [
-          { sql: "CASE WHEN names.is_lease THEN 0 ELSE 1 END", type: "int", isDerived: true },
-          ...byNumber("names.expires"),
-        ],
-      })),
-      filters: [
-        `names.${relation} = ${holder}`,
-        "names.status IN ('active', 'expired')",
-        `names.expires BETWEEN 1 AND ${lastDate}`,
-        // A wrapper entry's expiry has no effect unless its parent gave up control.
-        "(names.is_lease OR names.is_emancipated)",
-        ...inNamespace(lookup, namespace),
-      ],
-      after: undefined,
-      isDescending: false,
-      limit: maxNames + 1,
-    });
-    const found = await statement.rows<Listed>(sql);
-    const rows = found.map(({ row }) => ({
-      row: listRow(lookup.namespaces, row),
-      home: homeOfRow(lookup.namespaces, row),
-      parent: row.parent,
-    }));
-    return { status: 200, text: writeCalendar(address, rows, alarms) };
-  },
-});
-
-type Deadline = { row: NameRow; home: IndexedNamespace; parent: Hex | undefined };
-
-// Receives one name more than it shows if there are more.
-function writeCalendar(address: string, deadlines: readonly Deadline[], alarms: readonly number[]): string {
-  const calendar = new ICalCalendar({
-    name: `Names of ${address.slice(0, 6)}…${address.slice(-4)}`,
-    prodId: "//nsindex//names//EN",
-    ttl: day,
-    ...(deadlines.length > maxNames
-      ? {
-          description: `Shows ${maxNames} names. Others are left out: /v1/addresses/${address}/names?sort=expires_at lists all.`,
-        }
-      : {}),
-  });
-  const byDate = ({ row: a }: Deadline, { row: b }: Deadline) =>
-    Number(a.expires_at) - Number(b.expires_at) || (a.name < b.name ? -1 : 1);
-  for (const { row, home, parent } of deadlines.slice(0, maxNames).sort(byDate)) {
-    const { expires_at: expires, grace_ends_at: graceEnds } = row;
-    if (!expires) continue;
-    const name = formatSafeName(row);
-    const grace = Number(graceEnds) - Number(expires);
-    // Anybody can register names below a registrar's own; any other name is its parent's to give.
-    const afterwards =
-      home.leases === undefined || home.leases === parent
-        ? `Afterwards anybody can register ${name}.`
-        : `Afterwards ${name} has no owner, and the owner of its parent can give it to somebody else.`;
-    const renewable = `It can still be renewed for ${grace / day} days, in which nobody else can register it.`;
-    if (!row.in_grace) add("expires", expires, `${name} expires`, grace === 0 ? afterwards : renewable);
-    if (graceEnds && grace !== 0 && Number(graceEnds) <= lastDate)
-      add("grace-ends", graceEnds, `Grace period of ${name} ends`, afterwards);
-
-    function add(kind: string, time: string, summary: string, then: string) {
-      const event = calendar.createEvent({
-        // Stable, so that a renewal moves the event.
-        id: `${home.chainId}-${row.namehash}-${kind}`,
-        // The current time would change an otherwise unchanged calendar.
-        stamp: new Date(Number(row.registered_at ?? row.created_at) * 1_000),
-        start: new Date(Number(time) * 1_000),
-        summary,
-        description: `${then} Network: ${home.network}.`,
-      });
-      for (const days of alarms)
-        event.createAlarm({ type: ICalAlarmType.display, trigger: days * day, description: summary });
-    }
-  }
-  return calendar.toString();
-}
-
-const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
-// A name that is not normalized may contain line breaks, control characters and any number of characters.
-function formatSafeName({ name, display_name }: NameRow): string {
-  const safe = isNormalizedName(name) ? display_name : name.replace(controls, "\ufffd");
-  const characters = [...safe];
-  return characters.length > shownCharacters ? `${characters.slice(0, shownCharacters).join("")}…` : safe;
 }
