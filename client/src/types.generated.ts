@@ -650,6 +650,7 @@ export type RecordsQuery = {
   include?: string | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;
+  /** `safe` and `finalized` are refused unless the last indexed block is final */
   finality?: "latest" | "safe" | "finalized" | undefined;
   source?: "indexed" | "verified" | "auto" | undefined;
 };
@@ -663,14 +664,18 @@ export type SubnamesQuery = {
   sort?: "name" | "expires_at" | "registered_at" | undefined;
   order?: "asc" | "desc" | undefined;
   include_expired?: boolean | undefined;
+  /** `counts`: of their own subnames */
   include?: string | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;
+  /** Rows of a page: 1 to 200, default 50 */
   page_size?: string | number | undefined;
 };
 
 export type HistoryQuery = {
+  /** Only entries of these types: `registration`, `renewal`, `release`, `expiry`, `transfer`, `authority`, `resolver`, `record`, `primary_name`, `permission`, `subregistry`, `migration`, `reservation`, `token`, `contract`, `healed` */
   type?: string | undefined;
+  /** No entries of these types */
   exclude_type?: string | undefined;
   /** Names of events, or of groups as in ENS's own API */
   kind?: string | undefined;
@@ -685,6 +690,7 @@ export type HistoryQuery = {
   include?: string | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;
+  /** Rows of a page: 1 to 200, default 50 */
   page_size?: string | number | undefined;
   /** `ens`, `basenames`, `lineanames` or `threedns` */
   namespace?: string | undefined;
@@ -722,11 +728,14 @@ export type PortfolioQuery = {
   include?: string | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;
+  /** Rows of a page: 1 to 200, default 50 */
   page_size?: string | number | undefined;
 };
 
 export type AddressHistoryQuery = {
+  /** Only entries of these types: `registration`, `renewal`, `release`, `expiry`, `transfer`, `authority`, `resolver`, `record`, `primary_name`, `permission`, `subregistry`, `migration`, `reservation`, `token`, `contract`, `healed` */
   type?: string | undefined;
+  /** No entries of these types */
   exclude_type?: string | undefined;
   /** Names of events, or of groups as in ENS's own API */
   kind?: string | undefined;
@@ -741,6 +750,7 @@ export type AddressHistoryQuery = {
   include?: string | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;
+  /** Rows of a page: 1 to 200, default 50 */
   page_size?: string | number | undefined;
   /** `ens`, `basenames`, `lineanames` or `threedns` */
   namespace?: string | undefined;
@@ -769,7 +779,9 @@ export type PrimaryNamesQuery = {
 };
 
 export type EventsQuery = {
+  /** Only entries of these types: `registration`, `renewal`, `release`, `expiry`, `transfer`, `authority`, `resolver`, `record`, `primary_name`, `permission`, `subregistry`, `migration`, `reservation`, `token`, `contract`, `healed` */
   type?: string | undefined;
+  /** No entries of these types */
   exclude_type?: string | undefined;
   /** Names of events, or of groups as in ENS's own API */
   kind?: string | undefined;
@@ -786,6 +798,7 @@ export type EventsQuery = {
   at?: string | number | undefined;
   /** `finalized`: events that no reorganization can revert; `safe` means the same */
   finality?: "latest" | "safe" | "finalized" | undefined;
+  /** Rows of a page: 1 to 200, default 50 */
   page_size?: string | number | undefined;
   /** `ens`, `basenames`, `lineanames` or `threedns` */
   namespace?: string | undefined;
@@ -811,7 +824,9 @@ export type EventsQuery = {
 };
 
 export type StreamQuery = {
+  /** Only entries of these types: `registration`, `renewal`, `release`, `expiry`, `transfer`, `authority`, `resolver`, `record`, `primary_name`, `permission`, `subregistry`, `migration`, `reservation`, `token`, `contract`, `healed` */
   type?: string | undefined;
+  /** No entries of these types */
   exclude_type?: string | undefined;
   /** Names of events, or of groups as in ENS's own API */
   kind?: string | undefined;
@@ -852,6 +867,7 @@ export type PermissionsQuery = {
   include?: string | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;
+  /** Rows of a page: 1 to 200, default 50 */
   page_size?: string | number | undefined;
 };
 
@@ -890,6 +906,7 @@ export type ExpiriesQuery = {
   order?: "asc" | "desc" | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;
+  /** Rows of a page: 1 to 200, default 50 */
   page_size?: string | number | undefined;
 };
 
@@ -904,6 +921,7 @@ export type SearchQuery = {
   sort?: "name" | "relevance" | undefined;
   /** Reads the index as of a moment: Unix seconds, RFC 3339, `<chain id>:<block>` or `meta.as_of_token` */
   at?: string | number | undefined;
+  /** Rows of a page: 1 to 200, default 50 */
   page_size?: string | number | undefined;
 };
 

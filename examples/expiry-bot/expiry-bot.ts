@@ -3,7 +3,7 @@
 //   WEBHOOK_SECRET=whsec_… npm run -s example -- expiry-bot 0xe74cef90b6cf1a77fefad731713e6f53e575c183 alice.eth
 //
 // It reads what expires soon at its start, once a day, after a reorganization and for a new index. In between, webhooks
-// name what changes: a hook with the filter { "type": "registration,renewal,transfer" } (docs/webhooks.md).
+// name what changes: a hook with the filter { "type": "registration,renewal,transfer,release" } (docs/webhooks.md).
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";

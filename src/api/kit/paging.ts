@@ -118,7 +118,8 @@ const sizeError = `page_size must be an integer from 1 to ${maxPageSize}`;
 /** The position at which a list continues, opaque to clients. */
 export const cursorParameter = oneText("cursor")
   .max(8_000, { error: "cursor must be a valid pagination cursor" })
-  .optional();
+  .optional()
+  .describe("`next_cursor` of the page before");
 
 /** Query parameters of a list with cursors: where it continues, and the number of rows per page. */
 export const cursorParameters = {
@@ -127,7 +128,8 @@ export const cursorParameters = {
     .regex(/^\d{1,3}$/, { error: sizeError })
     .transform(Number)
     .refine((size) => size >= 1 && size <= maxPageSize, { error: sizeError })
-    .default(50),
+    .default(50)
+    .describe(`Rows of a page: 1 to ${maxPageSize}, default 50`),
 };
 
 /** The same, in a JSON body. */

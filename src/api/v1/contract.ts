@@ -75,7 +75,8 @@ export const listPosition = {
   min_block: minBlockParameter,
   finality: z
     .enum(["latest"], { error: "finality must be latest because collection routes read latest state" })
-    .optional(),
+    .optional()
+    .describe("Lists are read at the newest indexed block"),
 };
 
 /** Parameters of reads of one thing; `requireLatest` checks the finality. */
@@ -84,7 +85,8 @@ export const snapshotParameters = {
   min_block: minBlockParameter,
   finality: z
     .enum(["latest", "safe", "finalized"], { error: "finality must be one of latest, safe, finalized" })
-    .default("latest"),
+    .default("latest")
+    .describe("`safe` and `finalized` are refused unless the last indexed block is final"),
 };
 
 /**

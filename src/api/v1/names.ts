@@ -80,7 +80,7 @@ export const nameDetail = endpoint({
   params: namePath,
   query: closedQuery({
     namespace: namespaceParameter,
-    include: includeParameter(["counts"]),
+    include: includeParameter(["counts"]).describe("`counts`: of subnames and records"),
     source: choice("source", ["indexed"]).optional(),
     ...snapshotParameters,
   }),
@@ -318,7 +318,7 @@ export const subnames = endpoint({
     sort: choice("sort", ["name", "expires_at", "registered_at"]).default("name"),
     order: choice("order", ["asc", "desc"]).default("asc"),
     include_expired: choice("include_expired", ["true", "false"]).default("true"),
-    include: includeParameter(["counts"]),
+    include: includeParameter(["counts"]).describe("`counts`: of their own subnames"),
     ...listPosition,
     ...cursorParameters,
   }),

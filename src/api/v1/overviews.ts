@@ -380,7 +380,11 @@ const registryOverview = endpoint({
   path: "/v1/registries/{chain_id}/{address}",
   summary: "An ENSv2 registry and the names that lead to it",
   description: `\`name\` is the earliest that still leads to it. \`include=counts\` adds the number of roles in force and the total of \`referenced_by\`. Numbers are exact up to ${max}, else null. \`created_basis\`: \`declared\` for registries of the deployment, whose creation is not indexed.`,
-  query: closedQuery({ include: includeParameter(["counts"]), ...snapshotParameters, ...cursorParameters }),
+  query: closedQuery({
+    include: includeParameter(["counts"]).describe("`counts`: of roles and of names that lead to it"),
+    ...snapshotParameters,
+    ...cursorParameters,
+  }),
   answers: describeAnswers("The registry", { data: registrySchema }, 404),
   handle: async (call, { lookup }: LookupContext) => {
     const registry = await readRegistry(lookup, call);
@@ -437,7 +441,7 @@ const registryLabels = endpoint({
   summary: "Labels of an ENSv2 registry",
   description: `Under the name of the registry, ordered by name; \`owner\` is the latest holder, expired or not. \`total_count\` is exact up to ${max}, else null. \`include=counts\` adds \`subname_count\`, and \`role_holder_count\` up to ${maxHolders}, else absent.`,
   query: closedQuery({
-    include: includeParameter(["counts"]),
+    include: includeParameter(["counts"]).describe("`counts`: of subnames and of role holders"),
     owner: anyCaseAddress("owner").optional().describe("The latest holder"),
     exclude_owner: anyCaseAddress("exclude_owner").optional(),
     ...listPosition,

@@ -43,8 +43,10 @@ const askedTypes = [...historyTypes, "token", "contract", "healed"] as const;
 
 /** Parameters of all histories: kinds of entries. */
 export const entryWords = {
-  type: wordsParameter("type", askedTypes).optional(),
-  exclude_type: wordsParameter("exclude_type", askedTypes).optional(),
+  type: wordsParameter("type", askedTypes)
+    .optional()
+    .describe(`Only entries of these types: ${askedTypes.map((type) => `\`${type}\``).join(", ")}`),
+  exclude_type: wordsParameter("exclude_type", askedTypes).optional().describe("No entries of these types"),
   kind: wordsParameter("kind", [...eventKinds, ...pipelineKinds])
     .optional()
     .describe("Names of events, or of groups as in ENS's own API"),
