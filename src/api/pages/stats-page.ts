@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import { html } from "hono/html";
 import { formatUnits } from "viem";
 import { HttpError } from "../../http/error.ts";
-import { type BodyOf, requestTo } from "../kit/endpoint.ts";
+import { type BodyOf, type Endpoint, type EndpointRequest, requestTo } from "../kit/endpoint.ts";
 import { describeRefusal } from "../kit/errors.ts";
 import {
   classes,
@@ -13,7 +13,7 @@ import {
   topParents,
 } from "../v1/stats.ts";
 import { describeAge, timeOfIndex } from "./age.ts";
-import type { PageAsk, PageSources } from "./ask.ts";
+import type { PageAsk, PageContext, PageSources } from "./ask.ts";
 import { type Bar, barChart } from "./chart.ts";
 import {
   column,
@@ -117,18 +117,30 @@ function renderChart(
 <details><summary>Table</summary>${listOf(view, label, { rows, columns: list })}</details>`;
 }
 
-// What is refused has the reason in its place.
-async function renderRows<Row>(
-  reading: Promise<{ data: readonly Row[] }>,
-  show: (rows: readonly Row[]) => Html,
+type Card<Row> = {
+  title: string;
+  request: EndpointRequest<Endpoint<PageContext>>;
+  /** What is said of no rows. */
+  empty: string;
+  show: (rows: readonly Row[]) => Html;
+  about?: string;
+};
+
+// The rows of an endpoint, or the reason why it refuses; nothing where a plugin that it needs is not active.
+async function renderCard<Row>(
+  ask: PageAsk,
+  { title, request, empty, show, about }: Card<Row>,
 ): Promise<Html> {
-  try {
-    const { data } = await reading;
-    return data.length === 0 ? note("None in these periods.") : show(data);
-  } catch (error) {
-    if (error instanceof HttpError) return note(describeRefusal(error));
-    throw error;
-  }
+  const read = async () => {
+    const { data } = (await ask(request)) as { data: readonly Row[] };
+    return data.length === 0 ? note(empty) : show(data);
+  };
+  const content = await read().catch((error: unknown) => {
+    if (!(error instanceof HttpError)) throw error;
+    return error.code === "plugin" ? undefined : note(describeRefusal(error));
+  });
+  if (content === undefined) return html``;
+  return section(title, about ? html`${content}<p class="note">${about}</p>` : content, { request });
 }
 
 const parentColumns = [
@@ -147,30 +159,30 @@ const classColumns = [
   column("Names", (row: ClassRow) => row.names, forms.number),
 ];
 
-/** Every figure, by day, week or month, in two columns. */
+/** Every figure that the index has, by day, week or month, in two columns. */
 async function renderFigures(interval: ShownInterval, ask: PageAsk, view: View): Promise<Page> {
-  const cards = Object.entries(figuresOverTime).map(async ([path, figure]) => {
-    const request = buildRequest(path, interval);
-    const charts = await renderRows(ask(request), (rows) => {
-      const units = Map.groupBy(rows, (row) => (figure.part === "of" ? row["of"] : pickUnit(row)));
-      return html`${[...units].map(([unit, own]) => renderChart(view, { figure, unit: unit == null ? undefined : String(unit), interval }, own))}`;
-    });
-    return section(figure.title, html`${charts}<p class="note">${figure.description}</p>`, { request });
-  });
-  const ofParents = requestTo(topParents, {}, { page_size: "10" });
-  const parents = renderRows(ask(ofParents), (rows) =>
-    listOf(view, "Names", { rows, columns: parentColumns }),
-  );
-  const ofClasses = requestTo(classes, {}, { page_size: "10" });
-  const classList = renderRows(ask(ofClasses), (rows) =>
-    rows.length === 0
-      ? note("No name has a class.")
-      : listOf(view, "Classes", { rows, columns: classColumns }),
+  const cards = Object.entries(figuresOverTime).map(([path, figure]) =>
+    renderCard<FigureRow>(ask, {
+      ...{ title: figure.title, about: figure.description, empty: "None in these periods." },
+      request: buildRequest(path, interval) as Card<FigureRow>["request"],
+      show: (rows) => {
+        const units = Map.groupBy(rows, (row) => (figure.part === "of" ? row["of"] : pickUnit(row)));
+        return html`${[...units].map(([unit, own]) => renderChart(view, { figure, unit: unit == null ? undefined : String(unit), interval }, own))}`;
+      },
+    }),
   );
   const sections = await Promise.all([
     ...cards,
-    parents.then((list) => section("Names with the most subnames", list, { request: ofParents })),
-    classList.then((list) => section("Classes of names", list, { request: ofClasses })),
+    renderCard<ParentRow>(ask, {
+      ...{ title: "Names with the most subnames", empty: "No name has subnames." },
+      request: requestTo(topParents, {}, { page_size: "10" }) as Card<ParentRow>["request"],
+      show: (rows) => listOf(view, "Names", { rows, columns: parentColumns }),
+    }),
+    renderCard<ClassRow>(ask, {
+      ...{ title: "Classes of names", empty: "No name has a class." },
+      request: requestTo(classes, {}, { page_size: "10" }) as Card<ClassRow>["request"],
+      show: (rows) => listOf(view, "Classes", { rows, columns: classColumns }),
+    }),
   ]);
   const tabs = intervals.map(
     (one) =>
