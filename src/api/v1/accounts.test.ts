@@ -73,6 +73,17 @@ test("a chain that cannot be asked leaves what the name claims", async () => {
   });
 });
 
+test("a name claims 32 accounts at most", async () => {
+  const proofs = Array.from({ length: 40 }, (_, at) =>
+    buildProofKey(1, `0x${(at + 1).toString(16).padStart(40, "0")}`),
+  );
+  await store("many.eth", { owner: bob, lease, resolver: publicResolver });
+  await setRecords("many.eth", {
+    data: Object.fromEntries([listing, ...proofs].map((key) => [key, "0x01"])),
+  });
+  expect((await get<{ accounts: unknown[] }>("/v1/names/many.eth/accounts")).data.accounts).toHaveLength(32);
+});
+
 test("a name without such records has none, and an index without records none at all", async () => {
   expect((await get<{ accounts: unknown[] }>("/v1/names/plain.eth/accounts")).data.accounts).toEqual([]);
   expect((await get("/v1/names/nobody.eth/accounts")).status).toBe(404);

@@ -16,10 +16,10 @@ import { type ChainReader, UnavailableError } from "./chain-reader.ts";
 
 // Whether the accounts that a name lists consent to it (ENSIP-28): by their signatures, or by their contracts.
 
+type ListedAccount = { chainId: number; account: Hex };
+
 /** An account that a name lists. `expiresAt`: until when its consent holds, in Unix seconds. */
-export type OwnedAccount = {
-  chainId: number;
-  account: Hex;
+export type OwnedAccount = ListedAccount & {
   status: "verified" | "expired" | "unproven" | "invalid" | "unreachable";
   expiresAt?: bigint;
 };
@@ -46,9 +46,9 @@ export async function readOwnedAccounts(sources: AccountSources): Promise<OwnedA
   const chainIds = await listChains(sources);
   if (chainIds.length === 0) return [];
   const lists = await readAnnounced(sources, chainIds.map(buildListingKey));
-  const listed = chainIds.flatMap((chainId): ListedAccount[] => {
+  const listed = chainIds.flatMap((chainId): (ListedAccount | OwnedAccount)[] => {
     const value = lists.get(buildListingKey(chainId));
-    if (value === undefined) return listClaims(sources).filter((one) => one.chainId === chainId);
+    if (value === undefined) return listClaims(sources, chainId);
     return decodeListing(value).map((account) => ({ chainId, account }));
   });
   const once = new Map(
@@ -56,17 +56,23 @@ export async function readOwnedAccounts(sources: AccountSources): Promise<OwnedA
   );
   if (once.size === 0) return [];
   const proofs = await readAnnounced(sources, [...once.keys()]);
-  return Promise.all([...once].map(([key, one]) => checkAccount(sources, one, proofs.get(key))));
+  return Promise.all(
+    [...once].map(([key, one]) => ("status" in one ? one : checkAccount(sources, one, proofs.get(key)))),
+  );
 }
 
-/** Accounts whose proofs have keys, where the chain does not tell what is listed. */
-export const listClaims = ({ hashes = {} }: Pick<AccountSources, "hashes">): OwnedAccount[] =>
-  Object.keys(hashes).flatMap((key) => {
-    const { chainId, account } = parseAccountKey(key) ?? {};
-    return chainId === undefined || account === undefined
-      ? []
-      : [{ chainId, account, status: "unreachable" as const }];
-  });
+/** Up to 32 accounts whose proofs have keys, of one chain or of all, where it does not tell what is listed. */
+export const listClaims = (
+  { hashes = {} }: Pick<AccountSources, "hashes">,
+  ofChain?: number,
+): OwnedAccount[] =>
+  Object.keys(hashes)
+    .flatMap((key): OwnedAccount[] => {
+      const { chainId, account } = parseAccountKey(key) ?? {};
+      if (chainId === undefined || account === undefined || chainId !== (ofChain ?? chainId)) return [];
+      return [{ chainId, account, status: "unreachable" }];
+    })
+    .slice(0, maxOwnedAccounts);
 
 // The chains of which the name lists accounts: by its keys, or by its own list where these are not indexed.
 async function listChains({ hashes, readData }: AccountSources): Promise<number[]> {
@@ -93,15 +99,12 @@ async function readAnnounced(
   );
 }
 
-type ListedAccount = Pick<OwnedAccount, "chainId" | "account"> & { status?: OwnedAccount["status"] };
-
 async function checkAccount(
   sources: AccountSources,
-  { chainId, account, status }: ListedAccount,
+  listed: ListedAccount,
   value: Hex | undefined,
 ): Promise<OwnedAccount> {
-  const listed = { chainId, account };
-  if (status !== undefined || value === undefined) return { ...listed, status: "unreachable" };
+  if (value === undefined) return { ...listed, status: "unreachable" };
   if (value === "0x") return { ...listed, status: "unproven" };
   const proof = decodeProof(value);
   if (proof === undefined) return { ...listed, status: "invalid" };
@@ -119,7 +122,7 @@ const magicValue = "0x1626ba7e";
 // An account with code on its chain answers for itself (ERC-1271), accounts of EIP-7702 too; another has signed.
 async function checkSignature(
   { reader, clientOf }: AccountSources,
-  { chainId, account }: Pick<OwnedAccount, "chainId" | "account">,
+  { chainId, account }: ListedAccount,
   { digest, signature }: { digest: Hex; signature: Hex },
 ): Promise<OwnedAccount["status"]> {
   const client = clientOf(chainId);
